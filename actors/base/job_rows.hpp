@@ -4,13 +4,18 @@
 #pragma once
 
 #include "troupe/actors/base/lane_windows.hpp"
+#include "troupe/actors/protocol/messages.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/data/training_rows/epoch_order.hpp"
+#include "troupe/data/training_rows/part_choice.hpp"
 #include "troupe/data/training_rows/row_source.hpp"
 #include "troupe/models/metrics/metric_set.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -48,6 +53,35 @@ private:
   uint64_t seed_;
   std::optional<epoch_order> order_;
   std::unique_ptr<lane_windows> lanes_; ///< instead
+};
+
+/// Adds the sums of the next chunk, of these rows, to `out`.
+inline void add_chunk(evaluation& out, const model& network, const metric_set& metrics,
+                      std::span<const float> parameters, const batch& rows, workspace& memory) {
+  out.chunks.push_back(network.evaluate(parameters, rows, memory));
+  if (!metrics.empty())
+    out.metrics.push_back(metrics.judge(network, parameters, rows, memory));
+}
+
+// Row namer: which rows of the data a slice of a step trains on, as people count them: from 1, in the
+// order they were read, those kept for testing included.
+struct row_namer {
+  std::shared_ptr<const job_rows> rows;
+  uint64_t seed = 0;     ///< of the job
+  std::string file;      ///< empty: the rows were made, or given
+  part_fractions kept{}; ///< of the rows of `file`: for testing, for validation
+  size_t chunk_rows = 0; ///< where rows lie in chunks; 0: they do not
+  /// Where they lie in the data if that is known; null: as (seed, kept) decide.
+  std::shared_ptr<const std::vector<uint32_t>> source{};
+
+  /// Rows of the data, from 0, in the order they are trained on.
+  std::vector<size_t> rows_of(uint64_t step, size_t slice) const;
+  /// "rows 3, 17 and 40 of digits.csv", ascending; of many the first ones.
+  std::string words(uint64_t step, std::span<const size_t> slices) const {
+    return words(step, 1, slices);
+  }
+  /// Of several steps.
+  std::string words(uint64_t first_step, uint64_t step_count, std::span<const size_t> slices) const;
 };
 
 } // namespace troupe

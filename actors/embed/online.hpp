@@ -13,7 +13,7 @@
 #pragma once
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/protocol/online_messages.hpp"
+#include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/run/configure.hpp"
 #include "troupe/coordinators/modes/online_learner.hpp"
 

@@ -20,10 +20,10 @@
 
 #pragma once
 
+#include "troupe/actors/node/local_spans.hpp"
 #include "troupe/actors/node/marching_seams.hpp"
 #include "troupe/actors/node/marching_segments.hpp"
 #include "troupe/actors/node/node_work.hpp"
-#include "troupe/actors/node/parameter_windows.hpp"
 #include "troupe/coordinators/parallel/tile_window.hpp"
 #include "troupe/coordinators/step/local_sums.hpp"
 

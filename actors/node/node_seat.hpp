@@ -7,7 +7,6 @@
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/local_company.hpp"
-#include "troupe/actors/protocol/node_listeners.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
 #include "troupe/coordinators/step/placement.hpp"

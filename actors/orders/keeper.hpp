@@ -19,7 +19,7 @@
 #pragma once
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/row_namer.hpp"
+#include "troupe/actors/base/job_rows.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/orders/keeper_policy.hpp"

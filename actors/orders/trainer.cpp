@@ -1,7 +1,7 @@
 #include "troupe/actors/orders/trainer.hpp"
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/judged_chunks.hpp"
+#include "troupe/actors/base/job_rows.hpp"
 #include "troupe/models/merging/sign_flip.hpp"
 
 #include <algorithm>

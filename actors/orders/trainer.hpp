@@ -11,7 +11,6 @@
 
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/base/job_rows.hpp"
-#include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/orders/client_work.hpp"

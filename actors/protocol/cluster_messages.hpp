@@ -206,6 +206,13 @@ struct shard_start {
   std::shared_ptr<version_buffers> points{}; ///< where to write points; null: there are none
 };
 
+/// Called in a turn of the node; each may be empty.
+struct node_listeners {
+  standing_listener on_standing;
+  misfit_listener on_misfit;
+  std::function<void()> on_hold; ///< the director asks to hold: it stops training
+};
+
 } // namespace troupe
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::shard_start)

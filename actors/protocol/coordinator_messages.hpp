@@ -1,15 +1,17 @@
 // The messages of the coordinators as actors of an application
-// (actors/embed/coordinate_parameters.hpp, actors/embed/coordinate_gradients.hpp). All of them can
-// cross a wire.
+// (actors/embed/coordinate_parameters.hpp, actors/embed/coordinate_gradients.hpp), and those of online
+// learning. All of them can cross a wire.
 
 #pragma once
 
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/coordinators/modes/asynchronous_coordinator.hpp"
+#include "troupe/coordinators/modes/online_learner.hpp"
 #include "troupe/coordinators/modes/parameters_coordinator.hpp"
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -90,6 +92,30 @@ struct gradient_report {
 
 auto inspect(auto& f, gradient_report& x) {
   return plain(f, "troupe.gradient_report", x.verdict, x.reason, x.staleness, x.version);
+}
+
+// ---- Online learning (actors/embed/online.hpp) ----
+
+/// application -> online learner. Rows of a stream; labels or targets, as the model's loss asks.
+struct online_batch {
+  payload features;            ///< N x F, row-major
+  std::vector<int32_t> labels; ///< N, or empty
+  payload targets;             ///< N x C, or empty
+
+  friend bool operator==(const online_batch&, const online_batch&) = default;
+};
+
+auto inspect(auto& f, online_batch& x) {
+  return plain(f, "troupe.online_batch", x.features, x.labels, x.targets);
+}
+
+/// online learner -> application: what became of a batch (coordinators/modes/online_learner.hpp).
+template <>
+inline constexpr online_verdict last_of<online_verdict> = online_verdict::refused_no_model;
+
+auto inspect(auto& f, online_report& x) {
+  return plain(f, "troupe.online_report", x.batch, x.verdict, x.version, x.batch_loss,
+               x.loss_before, x.loss_after, x.reason);
 }
 
 } // namespace troupe

@@ -1,6 +1,5 @@
 #include "troupe/actors/protocol/payload.hpp"
 
-#include "troupe/actors/protocol/received_values.hpp"
 #include "troupe/coordinators/exchange/link_limits.hpp"
 #include "troupe/data/text/checksum.hpp"
 

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "troupe/models/base/buffer.hpp"
 #include "troupe/models/base/float_view.hpp"
 
 #include <caf/fwd.hpp>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace troupe {
@@ -31,5 +33,14 @@ public:
 private:
   mutable std::optional<uint64_t> checksum_; ///< as received, or once it was asked for
 };
+
+// ---- Received values: memory for what comes over a wire, and the checksum it comes with ----
+
+/// Room for this many values. What has just been received is soon let go of again, so buffers of a
+/// piece's size are used again.
+buffer receive_buffer(size_t size);
+
+/// Of values on any wire, as both ends compute it.
+uint64_t checksum_of_values(std::span<const float> values);
 
 } // namespace troupe

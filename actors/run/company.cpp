@@ -1,6 +1,6 @@
 #include "troupe/actors/run/company.hpp"
 
-#include "troupe/actors/base/begin_arithmetic.hpp"
+#include "troupe/actors/run/process.hpp"
 #include "troupe/actors/run/training_result.hpp"
 
 #include "troupe/actors/director/checkpoint_writer.hpp"

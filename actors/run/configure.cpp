@@ -3,7 +3,7 @@
 #include "troupe/actors/base/work_sharing.hpp"
 #include "troupe/actors/net/links/messages.hpp"
 #include "troupe/actors/protocol/collective_messages.hpp"
-#include "troupe/actors/protocol/online_messages.hpp"
+#include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"

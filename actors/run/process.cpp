@@ -18,9 +18,11 @@
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
+#include "troupe/data/identity/arithmetic_check.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/training_rows/client_partition.hpp"
+#include "troupe/models/math/products.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 #include "troupe/models/whole_model/make_whole_model_rule.hpp"
 
@@ -235,6 +237,17 @@ process::~process() {
   end(node_);
   std::ranges::for_each(local_.owners, end);
   std::ranges::for_each(local_.workers, end);
+}
+
+void begin_arithmetic(const runtime_options& wanted) {
+  if (const auto set = wanted.instructions) {
+    if (!products::has(*set))
+      throw failure(failure_code::mismatch,
+                    "this machine's processor has no " + std::string{name_of(*set)},
+                    "runtime.instructions", "leave it out: the bits are the same with any");
+    products::use(*set);
+  }
+  require_arithmetic();
 }
 
 } // namespace troupe

@@ -11,12 +11,11 @@
 
 #pragma once
 
-#include "troupe/actors/base/row_namer.hpp"
+#include "troupe/actors/base/job_rows.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
 #include "troupe/actors/protocol/local_company.hpp"
-#include "troupe/actors/protocol/node_listeners.hpp"
 #include "troupe/coordinators/exchange/tensor_exchange.hpp"
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/membership/cluster_view.hpp"
@@ -88,5 +87,9 @@ private:
   local_node_actor node_;
   std::vector<std::shared_ptr<work_gauge>> gauges_; ///< of replicas
 };
+
+/// From now on, in this process, products use the instructions that the job asks for. Throws failure(mismatch) when they
+/// are not to be had here, and when arithmetic is not what it is everywhere.
+void begin_arithmetic(const runtime_options& wanted);
 
 } // namespace troupe

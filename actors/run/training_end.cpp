@@ -1,10 +1,10 @@
 #include "troupe/actors/run/training_end.hpp"
 
 #include "troupe/actors/protocol/write_messages.hpp"
-#include "troupe/actors/run/client_figures.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/private_run.hpp"
 #include "troupe/actors/run/trainer_records.hpp"
+#include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
@@ -12,17 +12,61 @@
 #include "troupe/data/records/trainer_table.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
+#include "troupe/data/training_rows/client_partition.hpp"
+#include "troupe/data/training_rows/row_source.hpp"
 #include "troupe/models/base/arithmetic.hpp"
+#include "troupe/models/base/rounding.hpp"
+#include "troupe/models/training/round_record.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <span>
 #include <utility>
 
 namespace troupe {
 
 namespace {
+
+/// A client may have any number of rows: they are taken in pieces.
+constexpr size_t rows_at_once = 256;
+
+/// How a federated run's final model serves its clients: each is judged by the test rows that are its own. Test
+/// rows are dealt out as training rows were (data/training_rows/client_partition.hpp). Clients without test rows are
+/// not judged.
+client_evaluation client_figures_of(const job& resolved,
+                                    const std::shared_ptr<const prepared_data>& data,
+                                    const model& network, std::span<const float> parameters) {
+  const default_rounding rounding;
+  const auto& test = data->test;
+  const auto source = rows_of(data).test;
+  auto options = partition_of(resolved);
+  options.held_out = true;
+  const auto clients = clients_of(options, test);
+  std::vector<float> losses, accuracies;
+  batch_reader reader;
+  workspace memory;
+  for (size_t client = 0; client < clients.client_count(); ++client) {
+    const auto rows = clients.of(client);
+    if (rows.empty())
+      continue;
+    batch_sums sums;
+    for (size_t begin = 0; begin < rows.size(); begin += rows_at_once)
+      sums =
+        sums +
+        network.evaluate(
+          parameters,
+          source->gather(rows.subspan(begin, std::min(rows_at_once, rows.size() - begin)), reader),
+          memory);
+    const auto count = static_cast<double>(sums.sample_count);
+    losses.push_back(static_cast<float>(sums.loss_sum / count));
+    if (test.is_classification())
+      accuracies.push_back(static_cast<float>(static_cast<double>(sums.correct_count) / count));
+  }
+  return evaluation_of(losses, accuracies, test.row_count);
+}
 
 /// How long the director, which never computes, may take to hand over the result.
 constexpr std::chrono::seconds pull_deadline{60};

@@ -1,7 +1,7 @@
 #include "troupe/actors/step/replica.hpp"
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/judged_chunks.hpp"
+#include "troupe/actors/base/job_rows.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "troupe/actors/base/job_rows.hpp"
-#include "troupe/actors/base/row_namer.hpp"
 #include "troupe/actors/base/test_hooks.hpp"
 #include "troupe/actors/base/work_gauge.hpp"
 #include "troupe/coordinators/parallel/pipeline_schedule.hpp"

@@ -1,7 +1,7 @@
 #include "troupe/actors/step/solver.hpp"
 
 #include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/judged_chunks.hpp"
+#include "troupe/actors/base/job_rows.hpp"
 #include "troupe/actors/base/version_buffers.hpp"
 #include "troupe/actors/base/version_hashing.hpp"
 #include "troupe/models/base/copy_values.hpp"

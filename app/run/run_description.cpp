@@ -1,6 +1,6 @@
 #include "troupe/app/run/run_description.hpp"
 
-#include "troupe/actors/base/lane_mixing.hpp"
+#include "troupe/actors/base/lane_windows.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"

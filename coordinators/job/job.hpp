@@ -344,7 +344,7 @@ struct runtime_options {
   scheduler_policy policy = scheduler_policy::sharing;
   std::optional<products::instruction_set> instructions; ///< of products; absent: the fastest
   /// Who may be lost with the same work before it is not given out again; 0: no matter how many
-  /// (coordinators/membership/lost_work.hpp, coordinators/modes/piece_losses.hpp).
+  /// (coordinators/membership/lost_work.hpp, coordinators/modes/trainer_roster.hpp).
   size_t attempts = 3;
   /// Seconds after which an order that nobody answers is given to another trainer, at least: where a
   /// keeper has trainers. 0: never

@@ -5,8 +5,8 @@
 
 #include "troupe/actors/net/links/messages.hpp"
 #include "troupe/actors/protocol/cluster_messages.hpp"
+#include "troupe/actors/protocol/coordinator_messages.hpp"
 #include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/actors/protocol/tensor_messages.hpp"

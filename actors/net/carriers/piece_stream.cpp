@@ -1,6 +1,6 @@
 #include "troupe/actors/net/carriers/piece_stream.hpp"
 
-#include "troupe/actors/protocol/received_values.hpp"
+#include "troupe/actors/protocol/payload.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

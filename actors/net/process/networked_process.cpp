@@ -1,6 +1,5 @@
 #include "troupe/actors/net/process/networked_process.hpp"
 
-#include "troupe/actors/base/begin_arithmetic.hpp"
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/director/checkpoint_writer.hpp"
 #include "troupe/actors/director/director.hpp"

@@ -1,17 +1,78 @@
 #include "troupe/actors/net/socket/tls_session.hpp"
 
-#include "troupe/actors/net/socket/socket_bio.hpp"
 #include "troupe/data/identity/certificate.hpp"
 #include "troupe/data/text/failure.hpp"
 
+#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace troupe {
 
 namespace {
+
+// How OpenSSL reads and writes a socket of ours: as its own way does, but that writing to a
+// connection which the peer has closed is an error like others and no signal to the process.
+
+int descriptor_of(BIO* bio) {
+  return static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio)));
+}
+
+bool is_for_later(ssize_t count) {
+  return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+int read_socket(BIO* bio, char* onto, int size) {
+  const auto count = ::recv(descriptor_of(bio), onto, static_cast<size_t>(size), 0);
+  BIO_clear_retry_flags(bio);
+  if (is_for_later(count))
+    BIO_set_retry_read(bio);
+  return static_cast<int>(count);
+}
+
+int write_socket(BIO* bio, const char* bytes, int size) {
+  const auto count = ::send(descriptor_of(bio), bytes, static_cast<size_t>(size), MSG_NOSIGNAL);
+  BIO_clear_retry_flags(bio);
+  if (is_for_later(count))
+    BIO_set_retry_write(bio);
+  return static_cast<int>(count);
+}
+
+// There is nothing to flush, and nothing else is asked of a socket.
+long control(BIO*, int what, long, void*) {
+  return what == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+const BIO_METHOD* method() {
+  static const std::unique_ptr<BIO_METHOD, decltype(&BIO_meth_free)> result{
+    [] {
+      auto* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+      BIO_meth_set_read(made, read_socket);
+      BIO_meth_set_write(made, write_socket);
+      BIO_meth_set_ctrl(made, control);
+      return made;
+    }(),
+    BIO_meth_free};
+  return result.get();
+}
+
+/// For an open socket, which is not closed with it. Null when there is no memory; the session that
+/// takes it frees it.
+BIO* make_socket_bio(int descriptor) {
+  auto* result = BIO_new(method());
+  if (result == nullptr)
+    return nullptr;
+  BIO_set_data(result, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)));
+  BIO_set_init(result, 1);
+  return result;
+}
 
 /// Ten records of the largest size, and what each has beside its bytes.
 constexpr size_t read_ahead_bytes = size_t{165} << 10;

@@ -1,6 +1,5 @@
 #include "troupe/actors/base/lane_windows.hpp"
 
-#include "troupe/actors/base/lane_mixing.hpp"
 #include "troupe/data/rows_file/write_rows.hpp"
 #include "troupe/data/training_rows/prepare_stored.hpp"
 #include "troupe/data/training_rows/synthetic.hpp"

@@ -2,7 +2,6 @@
 
 #include "troupe/actors/net/links/messages.hpp"
 #include "troupe/actors/protocol/coordinator_messages.hpp"
-#include "troupe/actors/protocol/online_messages.hpp"
 #include "troupe/actors/protocol/order_messages.hpp"
 #include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"

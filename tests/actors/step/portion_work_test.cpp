@@ -1,7 +1,13 @@
 // A model carried by a group of replicas: the bits of the one that is whole, whatever the group, the
 // order of the pieces and of the work.
 
+#include "troupe/tests/simulation/seed_range.hpp"
 #include "troupe/tests/support/part_company.hpp"
+#include "troupe/tests/support/walk/portion_walk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
 
 namespace troupe::portion_work_test {
 
@@ -145,6 +151,16 @@ TEST(portion_work, a_stage_keeps_no_more_slices_than_stages_are_left) {
   part_company all{x, {1, 1, 3}, pipeline_schedule::gpipe, 4};
   all.run(tile_rule::work_kind::step);
   EXPECT_GT(all.members[0]->counted().in_flight_peak, 3u);
+}
+
+// Groups of replicas that share a model, by seeds. TROUPE_GROUP_SEEDS=0..100000 runs those seeds; a
+// failure names the one that repeats it.
+TEST(portion_walk, groups_drawn_by_seed_have_the_bits_of_one_actor) {
+  const char* text = std::getenv("TROUPE_GROUP_SEEDS");
+  const auto seeds = simulation::read_seeds(text == nullptr ? "0..3000" : text);
+  ASSERT_TRUE(seeds) << "TROUPE_GROUP_SEEDS is FIRST..BEHIND_THE_LAST";
+  for (auto seed = seeds->first; seed < seeds->last; ++seed)
+    ASSERT_EQ(test::portion_walk{seed}.run(), "") << "TROUPE_GROUP_SEEDS=" << seed;
 }
 
 } // namespace troupe::portion_work_test

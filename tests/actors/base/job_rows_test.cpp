@@ -1,6 +1,6 @@
 // Which rows of the data a step trains on, as people count them: the rows of each way of splitting are found again.
 
-#include "troupe/actors/base/row_namer.hpp"
+#include "troupe/actors/base/job_rows.hpp"
 
 #include "troupe/coordinators/step/timeline.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
@@ -11,7 +11,7 @@
 #include <functional>
 #include <utility>
 
-namespace troupe::row_namer_test {
+namespace troupe::job_rows_test {
 namespace {
 
 constexpr uint64_t seed = 5;
@@ -91,4 +91,4 @@ TEST(row_namer, counts_from_one_and_names_a_few) {
   EXPECT_TRUE(all.ends_with(" more of digits.csv")) << all;
 }
 
-} // namespace troupe::row_namer_test
+} // namespace troupe::job_rows_test
