@@ -13,7 +13,6 @@
 #include "troupe/actors/director/director_options.hpp"
 #include "troupe/actors/protocol/messages.hpp"
 #include "troupe/coordinators/run/version_books.hpp"
-#include "troupe/coordinators/run/version_times.hpp"
 
 #include <cstdint>
 #include <map>

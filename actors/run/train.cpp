@@ -6,7 +6,6 @@
 #include "troupe/actors/run/company.hpp"
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/private_run.hpp"
-#include "troupe/actors/run/status_watch.hpp"
 #include "troupe/actors/run/training_end.hpp"
 #include "troupe/data/records/run_recorder.hpp"
 #include "troupe/data/text/failure.hpp"

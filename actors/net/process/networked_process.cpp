@@ -13,7 +13,6 @@
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/actors/run/process.hpp"
 #include "troupe/actors/run/resuming.hpp"
-#include "troupe/actors/run/status_watch.hpp"
 #include "troupe/actors/run/training_end.hpp"
 #include "troupe/coordinators/job/job_check.hpp"
 #include "troupe/coordinators/job/resolve.hpp"

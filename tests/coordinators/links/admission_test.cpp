@@ -1,7 +1,6 @@
 #include "troupe/coordinators/links/admission.hpp"
 #include "troupe/coordinators/links/dial_clock.hpp"
 #include "troupe/coordinators/links/director_watch.hpp"
-#include "troupe/coordinators/links/fact_words.hpp"
 
 #include "troupe/tests/support/process_facts.hpp"
 

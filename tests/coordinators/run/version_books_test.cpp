@@ -1,4 +1,5 @@
-// The metric book: the same figures in whatever order chunks come, and nothing of what is none of the job's.
+// The books of versions: the same figures and hashes in whatever order parts come, and nothing of what is none of the
+// job's.
 
 #include "troupe/coordinators/run/version_books.hpp"
 
@@ -82,6 +83,44 @@ TEST(hash_book, forgets_what_nobody_asks_for) {
   EXPECT_EQ(book.hash_of(2), hash(2));
   book.forget();
   EXPECT_EQ(book.hash_of(2), std::nullopt);
+}
+
+TEST(version_times, the_first_word_on_a_version_counts_until_nobody_asks) {
+  version_times times;
+  EXPECT_EQ(times.of(0), std::nullopt);
+  times.add(5, 1.5, true);
+  times.add(5, 9, true);
+  times.add(6, 1.7, false);
+  EXPECT_EQ(times.of(6), 1.7);
+  times.add(7, 2, false);
+  times.add(7, 3, true);
+  EXPECT_EQ(times.of(5), 1.5);
+  EXPECT_EQ(times.of(6), std::nullopt);
+  EXPECT_EQ(times.of(7), 2);
+  times.forget_below(7);
+  EXPECT_EQ(times.of(5), std::nullopt);
+  EXPECT_EQ(times.of(7), 2);
+  times.clear();
+  EXPECT_EQ(times.of(7), std::nullopt);
+}
+
+TEST(version_times, a_row_that_waits_is_not_forgotten_for_progress) {
+  version_times times;
+  times.add(10, 1, true);
+  for (uint64_t version = 11; version < 100'000; ++version)
+    times.add(version, 2, false);
+  EXPECT_EQ(times.of(10), 1);
+  EXPECT_EQ(times.size(), 1u);
+}
+
+TEST(version_times, a_run_without_rows_takes_no_more_memory_with_time) {
+  version_times times;
+  for (uint64_t version = 1; version < 100'000; ++version) {
+    times.add(version, static_cast<double>(version), true);
+    ASSERT_LE(times.size(), version_times::kept_max);
+  }
+  EXPECT_EQ(times.of(99'999), 99'999);
+  EXPECT_EQ(times.of(99'950), 99'950);
 }
 
 } // namespace

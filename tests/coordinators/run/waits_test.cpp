@@ -1,4 +1,4 @@
-#include "troupe/coordinators/run/version_times.hpp"
+#include "troupe/coordinators/run/version_books.hpp"
 #include "troupe/coordinators/run/waits.hpp"
 
 #include <gtest/gtest.h>
