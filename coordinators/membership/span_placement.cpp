@@ -1,4 +1,4 @@
-#include "troupe/coordinators/membership/span_placement.hpp"
+#include "troupe/coordinators/membership/view_placement.hpp"
 
 #include "troupe/coordinators/step/placement.hpp"
 

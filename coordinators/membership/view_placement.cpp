@@ -1,7 +1,6 @@
 #include "troupe/coordinators/membership/view_placement.hpp"
 
 #include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/membership/span_placement.hpp"
 #include "troupe/coordinators/parallel/model_split.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 

@@ -1,6 +1,5 @@
 // Where blocks are owned when a model is split: with those that contribute them.
 
-#include "troupe/coordinators/membership/span_placement.hpp"
 #include "troupe/coordinators/membership/view_placement.hpp"
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/tests/support/membership.hpp"

@@ -1,6 +1,8 @@
 // Whole runs over real sockets: the bits are those of one process, whoever joins, leaves, or is
 // refused.
 
+#include "troupe/actors/net/process/networked_process.hpp"
+
 #include "troupe/actors/net/process/process_gate.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
 #include "troupe/tests/support/gates.hpp"
@@ -8,7 +10,11 @@
 
 #include <gtest/gtest.h>
 
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+
 #include <set>
+#include <string>
 #include <thread>
 
 namespace troupe::networked_process_test {
@@ -340,6 +346,21 @@ TEST(networked_process, a_plan_without_one_director_is_refused) {
   EXPECT_THROW(cluster.start(0), failure);
 }
 
+/// But for the last byte, in which CAF counts the systems of a process.
+std::string identity() {
+  caf::actor_system_config config;
+  configure_node(config, {});
+  const caf::actor_system system{config};
+  return to_string(system.node()).substr(0, 38);
+}
+
 } // namespace
+
+// By process number and network card they are one.
+TEST(node_identity, is_another_each_time) {
+  const auto first = identity();
+  EXPECT_EQ(first.size(), 38u);
+  EXPECT_NE(first, identity());
+}
 
 } // namespace troupe::networked_process_test
