@@ -4,7 +4,7 @@
 #include "troupe/app/cluster/launch_report.hpp"
 #include "troupe/app/cluster/node_choice.hpp"
 #include "troupe/app/commands/commands.hpp"
-#include "troupe/app/commands/page_line.hpp"
+#include "troupe/app/page/page_place.hpp"
 #include "troupe/app/run/trace_output.hpp"
 #include "troupe/app/run/training_run.hpp"
 #include "troupe/app/terminal/output.hpp"

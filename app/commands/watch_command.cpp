@@ -2,7 +2,6 @@
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/page/page_server.hpp"
 #include "troupe/app/page/run_replay.hpp"
-#include "troupe/app/page/unix_time.hpp"
 #include "troupe/app/run/signals.hpp"
 #include "troupe/app/terminal/output.hpp"
 

@@ -1,15 +1,22 @@
 // What a request to the page's server is answered with: a table of exact paths, for those who may read
-// (page_rules.hpp), and never with a header that would let another site read it. Nothing can be changed
+// the page, and never with a header that would let another site read it. Nothing can be changed
 // through the page. Pure, so that it can be tested without a socket.
+//
+// The danger on a loopback address is a web page of somebody else in the same browser. So a request
+// is answered only if its Host is a literal address, `localhost` or a name that the server was given
+// (a name that was rebound to 127.0.0.1 is none of these), and if no other site has made it. A server
+// that other machines can reach asks for a token besides, and uses TLS (page_server.hpp sees to that).
+// Without the token it gives the page's own files, which say nothing of a run, and whether it lives.
 
 #pragma once
 
 #include "troupe/app/page/page_feed.hpp"
 #include "troupe/app/page/page_request.hpp"
-#include "troupe/app/page/page_rules.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -23,6 +30,21 @@ struct page_asset {
 
 /// The asset of a path; null: there is none (generated, cmake/embed.cmake).
 const page_asset* page_asset_at(std::string_view path);
+
+/// Who may read the page of a run.
+struct page_rules {
+  uint16_t port = 0;                ///< where the server listens
+  bool is_secured = false;          ///< by TLS
+  std::vector<std::string> names{}; ///< it has been given, beside `localhost`
+  std::string token{};              ///< empty: nobody is asked for one
+};
+
+/// The status that refuses the request; 0: it is answered. `is_public`: what is asked for needs no
+/// token.
+unsigned page_refusal_of(const page_request& request, const page_rules& rules, bool is_public);
+
+/// Whether two secrets are equal, in a time that tells nothing but whether they are as long.
+bool is_same_secret(std::string_view x, std::string_view y);
 
 /// The answer, head and body. `now` as in page_feed.
 std::string page_answer(const page_request& request, const page_feed& feed, const page_rules& rules,

@@ -13,6 +13,9 @@
 #include "troupe/data/records/training_record.hpp"
 #include "troupe/models/base/names.hpp"
 
+#include <nlohmann/json.hpp>
+
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,9 +23,12 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 namespace troupe {
+
+/// The time of day as the page counts it: seconds since the epoch of UNIX.
+inline double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 /// Where the figures of a page come from.
 enum class page_source : uint8_t {

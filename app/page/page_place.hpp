@@ -5,7 +5,13 @@
 
 #include "troupe/data/identity/tls_files.hpp"
 
+#include <optional>
 #include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace troupe {
 
@@ -19,5 +25,14 @@ struct page_place {
 
   friend bool operator==(const page_place&, const page_place&) = default;
 };
+
+/// Of a command that trains: any of the options asks for a page.
+void add_page_options(CLI::App& command, std::optional<page_place>& x);
+
+/// Of a command that serves one anyway; its address is --address.
+void add_page_options(CLI::App& command, page_place& x);
+
+/// The words that ask a command that trains for this page.
+std::vector<std::string> page_words(const page_place& x);
 
 } // namespace troupe

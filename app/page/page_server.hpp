@@ -14,8 +14,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace troupe {
+
+struct training_status; // actors/protocol/status_messages.hpp
 
 class page_server {
 public:
@@ -23,7 +26,7 @@ public:
   /// For a request to come, and for its answer to go.
   static constexpr milliseconds visit_time_max{5'000};
 
-  /// The address is empty (127.0.0.1 at the usual port, page_opening.hpp), "PORT" or "HOST:PORT"; port 0 takes any that
+  /// The address is empty (127.0.0.1 at the usual port, 7465 or one of the nine after it), "PORT" or "HOST:PORT"; port 0 takes any that
   /// is free. Throws failure: usage when it is none of these, cannot_create when the port is in use,
   /// no_permission when others could reach it and TLS or the token is missing; of their files as
   /// read_or_make_key (data/privacy/key_file.hpp) and load_tls_for_anyone (tls_identity.hpp).
@@ -40,6 +43,25 @@ private:
   class loop;
   std::string address_;
   std::unique_ptr<loop> loop_;
+};
+
+/// The page of a run that this process trains: the server, and what it is told while training lasts.
+class live_page {
+public:
+  /// Serves at `where`, beginning with the rows and rounds of a run that goes on. Throws as
+  /// page_server does.
+  live_page(const page_place& where, const std::string& job_name,
+            const std::vector<history_row>& rows, const std::vector<round_record>& rounds);
+
+  void show(const training_status& status);
+  void show_row(const history_row& row) { feed_->add_row(row); }
+  void show_rounds(const std::vector<round_record>& rounds) { feed_->add_rounds(rounds); }
+  void show_event(const std::string& line);
+  std::string address() const { return server_.address(); }
+
+private:
+  std::shared_ptr<page_feed> feed_;
+  page_server server_;
 };
 
 } // namespace troupe

@@ -4,7 +4,7 @@
 #include "troupe/actors/run/model_writer.hpp"
 #include "troupe/actors/run/private_run.hpp"
 #include "troupe/app/job/job_text.hpp"
-#include "troupe/app/page/live_page.hpp"
+#include "troupe/app/page/page_server.hpp"
 #include "troupe/app/page/run_replay.hpp"
 #include "troupe/app/run/live_files.hpp"
 #include "troupe/app/run/run_description.hpp"
