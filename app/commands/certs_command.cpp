@@ -8,6 +8,7 @@
 #include "troupe/data/identity/certificate.hpp"
 #include "troupe/data/text/failure.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -121,8 +122,7 @@ std::string check_text(const std::string& path) {
   return pair.empty() ? path + ": a key, readable by its owner only\n" : pair;
 }
 
-} // namespace
-
+/// Makes an authority: ca.pem and ca.key in the current folder.
 int certs_ca_command(const certs_arguments& arguments) {
   expect_new({authority_certificate, authority_key}, arguments.overwrites);
   write_identity(make_authority(arguments.name, from_now(arguments.days)), authority_certificate,
@@ -131,6 +131,7 @@ int certs_ca_command(const certs_arguments& arguments) {
   return 0;
 }
 
+/// Makes NAME.pem and NAME.key of each name in the current folder, signed by the ca.key there: of all or of none.
 int certs_issue_command(const certs_arguments& arguments) {
   const identity_texts authority{read_small_file(authority_certificate),
                                  read_secret_file(authority_key)};
@@ -147,9 +148,42 @@ int certs_issue_command(const certs_arguments& arguments) {
   return 0;
 }
 
+/// Prints what a certificate, a key or every file of a cluster's [tls] holds; throws the first
+/// fault.
 int certs_check_command(const certs_arguments& arguments) {
   print_result(check_text(arguments.file));
   return 0;
+}
+
+void add_certificate_options(CLI::App& command, certs_arguments& x) {
+  command.add_option("--days", x.days, "For how long it is good")->check(CLI::Range(1, 36500));
+  command.add_flag("--overwrite", x.overwrites, "Replaces files that are there");
+}
+
+} // namespace
+
+void add_certs(CLI::App& app, certs_line& x, std::function<int()>& chosen) {
+  auto* certs = app.add_subcommand("certs", "Makes and checks the certificates of a cluster");
+  certs->require_subcommand(1);
+  certs->footer("Example:\n  troupe certs ca && troupe certs issue main");
+  auto* ca = certs->add_subcommand("ca", "Makes an authority: ca.pem and ca.key, here");
+  ca->add_option("--name", x.authority.name, "What people see in certificates it signs");
+  add_certificate_options(*ca, x.authority);
+  ca->footer("Example:\n  troupe certs ca");
+  ca->callback([&] { chosen = [&x] { return certs_ca_command(x.authority); }; });
+  auto* issue = certs->add_subcommand("issue", "Makes NAME.pem and NAME.key, signed by ca.key");
+  issue->add_option("name", x.node.names, "Names of nodes in the cluster file")
+    ->required()
+    ->type_name("NAME");
+  add_certificate_options(*issue, x.node);
+  issue->footer("Example:\n  troupe certs issue main");
+  issue->callback([&] { chosen = [&x] { return certs_issue_command(x.node); }; });
+  auto* check = certs->add_subcommand("check", "Says what a certificate or key is good for");
+  check->add_option("file", x.node.file, "A certificate, a key, or a cluster file")
+    ->required()
+    ->type_name("FILE");
+  check->footer("Example:\n  troupe certs check main.pem");
+  check->callback([&] { chosen = [&x] { return certs_check_command(x.node); }; });
 }
 
 } // namespace troupe

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "troupe/app/page/page_place.hpp"
-#include "troupe/app/predict/generated_text.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -102,6 +101,14 @@ struct evaluate_arguments {
 /// failures included.
 int evaluate_command(const evaluate_arguments& arguments);
 
+/// What a model of characters is to write.
+struct generation_options {
+  size_t count = 0;        ///< characters to write
+  std::string prompt = {}; ///< what they follow, UTF-8; of a long one the last window counts
+  uint64_t seed = 0;       ///< of the draws: (seed, number of the character)
+  bool is_greedy = false;  ///< the likeliest character each time, and nothing is drawn
+};
+
 struct predict_arguments {
   std::string model_file;
   data_arguments data;     ///< its targets, if it has any, are left out
@@ -117,6 +124,47 @@ int predict_command(const predict_arguments& arguments);
 /// Prints what a model file holds: a report, or with `json` one object, failures included.
 int inspect_command(const std::string& model_file, bool json);
 
+struct init_arguments {
+  std::string file;
+  std::string output; ///< the job; empty: the file's name with .toml, here; "-": standard output
+  std::string target; ///< empty: guessed
+  std::string header = "auto";
+  bool overwrite = false;
+};
+
+/// Adds `init` to `app`: it writes a commented job for a CSV file, and says what was taken for what.
+void add_init(CLI::App& app, init_arguments& x, std::function<int()>& chosen);
+
+struct convert_arguments {
+  data_arguments data;
+  std::string output;
+  std::string targets = "auto"; ///< "auto", "classes" or "numbers"
+  uint64_t chunk_rows = 0;      ///< 0: about 1 MiB of rows
+  bool shuffle = false;
+  uint64_t seed = 0; ///< of the shuffle
+  bool overwrite = false;
+  bool quiet = false;
+};
+
+struct split_arguments {
+  std::string file;
+  std::string output; ///< PREFIX of PREFIX-0.safetensors, ..
+  size_t parts = 0;   ///< files of neighbouring rows, as equal as can be
+  bool overwrite = false;
+};
+
+/// What was given to `data`, which works on files of rows for training (data/rows_file/rows_header.hpp).
+struct data_line {
+  convert_arguments convert;
+  split_arguments split;
+  std::string file;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// Adds `data` to `app`; what of it is called puts itself into `chosen`.
+void add_data(CLI::App& app, data_line& x, std::function<int()>& chosen);
+
 struct certs_arguments {
   std::string name;               ///< of the authority
   std::vector<std::string> names; ///< of nodes
@@ -125,15 +173,14 @@ struct certs_arguments {
   bool overwrites = false;        ///< replaces files that are there
 };
 
-/// Makes an authority: ca.pem and ca.key in the current folder.
-int certs_ca_command(const certs_arguments& arguments);
+/// What was given to `certs`.
+struct certs_line {
+  certs_arguments authority{"troupe cluster", {}, {}, 3650, false};
+  certs_arguments node{{}, {}, {}, 365, false};
+};
 
-/// Makes NAME.pem and NAME.key of each name in the current folder, signed by the ca.key there: of all or of none.
-int certs_issue_command(const certs_arguments& arguments);
-
-/// Prints what a certificate, a key or every file of a cluster's [tls] holds; throws the first
-/// fault.
-int certs_check_command(const certs_arguments& arguments);
+/// Adds `certs` to `app`; what of it is called puts itself into `chosen`.
+void add_certs(CLI::App& app, certs_line& x, std::function<int()>& chosen);
 
 struct show_arguments {
   std::string file;
@@ -147,6 +194,20 @@ void add_sets(CLI::App& command, std::vector<std::string>& sets);
 
 /// Adds `config` to `app`; what of it is called puts itself into `chosen`.
 void add_config(CLI::App& app, show_arguments& x, std::function<int()>& chosen);
+
+/// Of `trace`: timelines that runs have written with --trace, and what flight recorders hold.
+struct trace_arguments {
+  std::vector<std::string> files; ///< timelines to merge
+  std::string output;
+  std::string flight;  ///< a flight recorder's file, to show
+  size_t records = 20; ///< of each actor
+  bool json = false;
+};
+
+/// Adds the command to `app`; what of it is called puts itself into `chosen`: it merges the timelines of a run's
+/// processes into one, on the director's clock, and prints how exact it is; or prints what the actors of a
+/// process did last, with `json` one object with all that is there.
+void add_trace(CLI::App& app, trace_arguments& x, std::function<int()>& chosen);
 
 struct doctor_arguments {
   std::string file; ///< a job or cluster file; empty: the machine alone

@@ -75,8 +75,8 @@ findings examine(const doctor_arguments& arguments) {
   return result;
 }
 
-int report(const findings& all, bool json) {
-  print_result(json ? doctor_json(all) : doctor_report(all));
+int report(const findings& all, bool json_wanted) {
+  print_result(json_wanted ? doctor_json(all) : doctor_report(all));
   const auto* failed = first_failed(all);
   return failed ? static_cast<int>(failed->code) : 0;
 }

@@ -1,6 +1,5 @@
-#include "troupe/app/commands/init_command.hpp"
-
 #include "troupe/actors/run/job_data.hpp"
+#include "troupe/app/commands/commands.hpp"
 #include "troupe/app/init/job_proposal.hpp"
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
@@ -9,6 +8,8 @@
 #include "troupe/data/formats/read_data.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
+
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 
@@ -58,8 +59,6 @@ void write_job(const std::string& output, const std::string& text, bool overwrit
   write_file_atomically(output, text);
 }
 
-} // namespace
-
 int init_command(const init_arguments& x) {
   if (const auto format = format_of(x.file); format != file_format::csv)
     throw failure(failure_code::usage,
@@ -104,6 +103,20 @@ int init_command(const init_arguments& x) {
     report += "without " + shown_text(column) + ": " + printable_text(why) + '\n';
   print_result(report + "wrote   " + output + "; next: troupe train " + output + '\n');
   return 0;
+}
+
+} // namespace
+
+void add_init(CLI::App& app, init_arguments& x, std::function<int()>& chosen) {
+  auto* init = app.add_subcommand("init", "Looks at a CSV file and writes a first job for it");
+  init->add_option("file", x.file, "The file of rows")->required()->type_name("FILE");
+  init->add_option("-o,--output", x.output, "The job to write; -: standard output")
+    ->type_name("JOB");
+  init->add_option("--target", x.target, "The column to learn, by name");
+  init->add_option("--header", x.header, "auto, yes or no");
+  init->add_flag("--overwrite", x.overwrite, "Replaces a file that is there");
+  init->footer("Example:\n  troupe init examples/data/iris.csv -o iris.toml");
+  init->callback([&] { chosen = [&x] { return init_command(x); }; });
 }
 
 } // namespace troupe

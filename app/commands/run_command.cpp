@@ -1,9 +1,6 @@
 #include "troupe/app/commands/run_command.hpp"
 
-#include "troupe/app/commands/certs_line.hpp"
 #include "troupe/app/commands/commands.hpp"
-#include "troupe/app/commands/data_line.hpp"
-#include "troupe/app/commands/trace_command.hpp"
 #include "troupe/app/job/job_text.hpp"
 #include "troupe/app/page/page_place.hpp"
 #include "troupe/app/run/signals.hpp"
@@ -33,6 +30,7 @@ struct command_line {
   troupe::show_arguments show;
   troupe::evaluate_arguments evaluate;
   troupe::predict_arguments predict;
+  troupe::init_arguments init;
   troupe::data_line data;
   troupe::certs_line certs;
   troupe::trace_arguments trace;
@@ -320,6 +318,7 @@ int parse_and_run(int argc, char** argv) {
   add_inspect(line);
   troupe::add_compare(line.app, line.tools, line.chosen);
   troupe::add_sweep(line.app, line.tools, line.chosen);
+  troupe::add_init(line.app, line.init, line.chosen);
   troupe::add_data(line.app, line.data, line.chosen);
   troupe::add_config(line.app, line.show, line.chosen);
   add_doctor(line);

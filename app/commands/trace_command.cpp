@@ -1,5 +1,4 @@
-#include "troupe/app/commands/trace_command.hpp"
-
+#include "troupe/app/commands/commands.hpp"
 #include "troupe/app/run/flight_report.hpp"
 #include "troupe/app/run/trace_output.hpp"
 #include "troupe/app/terminal/output.hpp"

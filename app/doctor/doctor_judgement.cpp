@@ -127,7 +127,7 @@ finding judge_port(const cluster_node& node, port_state state) {
   return {check, health::ok, {}};
 }
 
-finding judge_certificate(const std::string& check, const certificate_facts& x) {
+finding judge_certificate(const std::string& check, const certificate_file_facts& x) {
   if (!x.is_there)
     return {check, health::fail, x.file + " cannot be read", "see [tls] of the cluster file",
             failure_code::missing_input};

@@ -41,7 +41,7 @@ finding judge_descriptors(const machine_facts& x, const wishes& wanted);
 finding judge_clock(const machine_facts& x);
 finding judge_folder(const std::string& check, const folder_facts& x);
 finding judge_port(const cluster_node& node, port_state state);
-finding judge_certificate(const std::string& check, const certificate_facts& x);
+finding judge_certificate(const std::string& check, const certificate_file_facts& x);
 finding judge_key(const std::string& check, const key_facts& x);
 /// The memory of each process, and how the model is split.
 findings judge_plan(const planned_run& x);

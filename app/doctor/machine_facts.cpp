@@ -156,8 +156,8 @@ port_state look_at_port(const cluster_node& node) {
   return tried(node.listen.empty() ? node.address : node.listen);
 }
 
-certificate_facts look_at_certificate(const std::string& path) {
-  certificate_facts result;
+certificate_file_facts look_at_certificate(const std::string& path) {
+  certificate_file_facts result;
   result.file = path;
   const std::unique_ptr<FILE, int (*)(FILE*)> file{std::fopen(path.c_str(), "re"), &std::fclose};
   if (!file)

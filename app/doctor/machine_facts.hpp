@@ -54,7 +54,7 @@ enum class port_state : uint8_t {
 /// Binds a node's socket for a moment; nothing listens and nothing is dialled.
 port_state look_at_port(const cluster_node& node);
 
-struct certificate_facts {
+struct certificate_file_facts {
   std::string file;
   bool is_there = false;
   bool is_certificate = false;   ///< PEM, X.509
@@ -62,7 +62,7 @@ struct certificate_facts {
   int64_t ends_in_seconds = 0;   ///< negative: expired
 };
 
-certificate_facts look_at_certificate(const std::string& file);
+certificate_file_facts look_at_certificate(const std::string& file);
 
 struct key_facts {
   std::string file;

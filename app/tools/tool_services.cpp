@@ -1,9 +1,8 @@
-#include "troupe/app/tools/tool_services.hpp"
-
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/app/job/job_text.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
+#include "troupe/app/tools/tool_lines.hpp"
 #include "troupe/coordinators/job/keys/job_keys.hpp"
 #include "troupe/data/checkpoint/checkpoint_file.hpp"
 #include "troupe/data/checkpoint/checkpoint_names.hpp"

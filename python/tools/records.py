@@ -86,7 +86,7 @@ def all_figures(rows):
 
 
 class Command:
-    """The troupe command, where these programs ask it (app/tools/tool_services.hpp)."""
+    """The troupe command, where these programs ask it (app/tools/tool_lines.hpp)."""
 
     def __init__(self, path):
         self.path = path

@@ -119,7 +119,7 @@ TEST(doctor, ports_have_the_exit_codes_of_a_run) {
 
 TEST(doctor, certificate_is_good_from_its_first_to_its_last_second) {
   constexpr int64_t day = 86'400;
-  certificate_facts x{"main.pem", true, true, -1, certificate_days_low * day};
+  certificate_file_facts x{"main.pem", true, true, -1, certificate_days_low * day};
   EXPECT_EQ(judge_certificate("c", x).verdict, health::ok);
   x.ends_in_seconds -= 1;
   EXPECT_EQ(judge_certificate("c", x).verdict, health::warn);
