@@ -7,7 +7,8 @@
 #include "troupe/app/run/planned_run.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
-#include "troupe/app/terminal/plan_report.hpp"
+#include "troupe/app/terminal/reports.hpp"
+#include "troupe/coordinators/parallel/parallel_plan.hpp"
 #include "troupe/models/kinds/optimizer_kinds.hpp"
 
 #include <CLI/CLI.hpp>

@@ -2,7 +2,7 @@
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/run/training_run.hpp"
 #include "troupe/app/terminal/output.hpp"
-#include "troupe/app/terminal/status_report.hpp"
+#include "troupe/app/terminal/reports.hpp"
 
 #include <nlohmann/json.hpp>
 

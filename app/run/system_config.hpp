@@ -9,6 +9,7 @@
 #include <caf/actor_system_config.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -22,7 +23,14 @@ struct room_beside_workers {
 inline constexpr room_beside_workers alone_room{8, 8};
 inline constexpr room_beside_workers node_room{12, 16};
 
-/// Throws failure(io_error) where there is no room for a run (process_room.hpp).
+/// Whether this process may start the threads and open the files that a run needs. CAF does not survive
+/// a thread that it cannot start, so the command asks before it makes an actor system.
+///
+/// Starts so many threads at once, and opens so many descriptors, and ends and closes them again. Throws
+/// failure(io_error) that names the limit when the system permits fewer.
+void require_process_room(size_t thread_count, size_t descriptor_count);
+
+/// Throws failure(io_error) where there is no room for a run (require_process_room).
 class system_config : public caf::actor_system_config {
 public:
   /// Of a run in this process alone.

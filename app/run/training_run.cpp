@@ -8,16 +8,17 @@
 #include "troupe/app/page/run_replay.hpp"
 #include "troupe/app/run/live_files.hpp"
 #include "troupe/app/run/run_description.hpp"
-#include "troupe/app/run/run_report.hpp"
 #include "troupe/app/run/run_start.hpp"
 #include "troupe/app/run/signals.hpp"
 #include "troupe/app/run/trace_output.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/app/terminal/progress.hpp"
+#include "troupe/app/terminal/reports.hpp"
 #include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/records/history_file.hpp"
 #include "troupe/data/records/rounds_file.hpp"
 #include "troupe/data/records/summary_file.hpp"
+#include "troupe/data/records/training_record.hpp"
 #include "troupe/data/run_folder/run_directory.hpp"
 
 #include <thread>

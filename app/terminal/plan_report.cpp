@@ -1,8 +1,8 @@
-#include "troupe/app/terminal/plan_report.hpp"
-
 #include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/app/terminal/reports.hpp"
 #include "troupe/coordinators/job/memory_need.hpp"
 #include "troupe/coordinators/parallel/model_split.hpp"
+#include "troupe/coordinators/parallel/parallel_plan.hpp"
 #include "troupe/data/text/text_table.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-#include "troupe/app/terminal/status_report.hpp"
-
+#include "troupe/app/terminal/reports.hpp"
 #include "troupe/data/records/history_figures.hpp"
 #include "troupe/data/records/trainer_table.hpp"
 #include "troupe/data/text/failure.hpp"

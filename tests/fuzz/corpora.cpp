@@ -6,7 +6,7 @@
 #include "troupe/actors/net/carriers/carried_frame.hpp"
 #include "troupe/actors/net/gate/hello.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/app/terminal/status_report.hpp"
+#include "troupe/app/terminal/reports.hpp"
 #include "troupe/data/checkpoint/checkpoint_output.hpp"
 #include "troupe/data/checkpoint/checkpoint_record.hpp"
 #include "troupe/data/model_file/safetensors.hpp"

@@ -1,7 +1,7 @@
 // What `troupe status` shows of an object that came over a wire.
 
 #include "troupe/actors/net/gate/visitor.hpp"
-#include "troupe/app/terminal/status_report.hpp"
+#include "troupe/app/terminal/reports.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 

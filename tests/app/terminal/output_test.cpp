@@ -1,7 +1,7 @@
-#include "troupe/app/terminal/output.hpp"
-
 #include "troupe/app/job/job_errors.hpp"
-#include "troupe/app/run/run_report.hpp"
+#include "troupe/app/terminal/output.hpp"
+#include "troupe/app/terminal/reports.hpp"
+#include "troupe/data/records/training_record.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-#include "troupe/app/terminal/plan_report.hpp"
+#include "troupe/app/terminal/reports.hpp"
+#include "troupe/coordinators/parallel/parallel_plan.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

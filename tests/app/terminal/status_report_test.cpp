@@ -1,11 +1,9 @@
-#include "troupe/app/terminal/status_report.hpp"
-
 #include "troupe/actors/net/gate/visit.hpp"
 #include "troupe/actors/protocol/status_messages.hpp"
+#include "troupe/app/terminal/reports.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 namespace troupe::status_report_test {

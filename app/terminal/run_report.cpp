@@ -1,6 +1,6 @@
-#include "troupe/app/run/run_report.hpp"
-
+#include "troupe/app/terminal/reports.hpp"
 #include "troupe/data/records/history_figures.hpp"
+#include "troupe/data/records/training_record.hpp"
 
 #include <fmt/format.h>
 
