@@ -1,6 +1,6 @@
 #include "troupe/app/cluster/cluster_address.hpp"
 
-#include "troupe/app/cluster/node_address.hpp"
+#include "troupe/app/cluster/cluster_schema.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <cerrno>

@@ -2,7 +2,6 @@
 
 #include "troupe/app/cluster/cluster_overrides.hpp"
 #include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/app/cluster/node_address.hpp"
 #include "troupe/app/job/job_draft.hpp"
 #include "troupe/coordinators/job/job_check.hpp"
 #include "troupe/coordinators/job/keys/key_limits.hpp"

@@ -62,4 +62,7 @@ bool is_cluster_file(const std::string& path);
 loaded_cluster load_cluster(const std::string& path, const std::vector<std::string>& sets,
                             const environment& variables);
 
+/// A cluster and its job as one file with every key, defaults included.
+std::string cluster_text(const loaded_cluster& x);
+
 } // namespace troupe

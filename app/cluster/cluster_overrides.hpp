@@ -5,7 +5,7 @@
 
 #include "troupe/app/cluster/cluster_schema.hpp"
 #include "troupe/app/job/job_errors.hpp"
-#include "troupe/app/toml/environment.hpp"
+#include "troupe/app/toml/override.hpp"
 
 #include <map>
 #include <string>

@@ -1,11 +1,14 @@
 #include "troupe/app/cluster/cluster_schema.hpp"
 
-#include "troupe/app/cluster/node_address.hpp"
+#include "troupe/app/job/job_text.hpp"
 #include "troupe/coordinators/job/keys/key_limits.hpp"
+#include "troupe/data/text/failure.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+
+#include <arpa/inet.h>
 
 namespace troupe {
 
@@ -167,29 +170,6 @@ cluster_keys make_cluster_schema() {
   return out;
 }
 
-template <class Target>
-std::string markdown_rows(const std::vector<key_row<Target>>& keys, const std::string& outer) {
-  const auto cell = [](const std::string& text) {
-    if (const auto bar = text.find(" | ");
-        bar != std::string::npos) { // the end of a cell, unless escaped
-      std::string result;
-      for (const char letter : text)
-        result += letter == '|' ? "\\|" : std::string{letter};
-      return result;
-    }
-    return text.size() > 2 && text.front() == '"' ? "`" + text + "`" : text;
-  };
-  const Target defaults;
-  std::string result;
-  for (const auto& key : keys) {
-    const auto text = key.get(defaults);
-    const std::string by_default = key.unset.empty() && text ? "`" + *text + "`" : key.unset;
-    result += "| `" + outer + key.path + "` | " + cell(key.words()) + " | " + by_default + " | " +
-              key.meaning + " |\n";
-  }
-  return result;
-}
-
 } // namespace
 
 const node_keys& node_schema() {
@@ -244,10 +224,37 @@ bool is_node_name(std::string_view text) {
 }
 
 std::string cluster_keys_markdown() {
-  return "| key | type | default | meaning |\n|---|---|---|---|\n"
+  return std::string{keys_markdown_head} +
          "| `job` | string | | the job file; relative to this file. Without it the job's sections "
          "stand here |\n" +
-         markdown_rows(node_schema(), "node.") + markdown_rows(cluster_schema(), "");
+         keys_markdown(node_schema(), "node.") + keys_markdown(cluster_schema());
+}
+
+std::optional<value_refusal> read_address(std::string_view text, endpoint& out) {
+  try {
+    out = parse_endpoint(text);
+    return std::nullopt;
+  } catch (const failure& error) {
+    return value_refusal{error.reason(), error.hint()};
+  }
+}
+
+bool is_loopback(const endpoint& x) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, x.host.c_str(), &v4) == 1)
+    return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  if (inet_pton(AF_INET6, x.host.c_str(), &v6) == 1)
+    return IN6_IS_ADDR_LOOPBACK(&v6);
+  return x.host == "localhost";
+}
+
+bool is_any_address(const endpoint& x) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, x.host.c_str(), &v4) == 1)
+    return v4.s_addr == INADDR_ANY;
+  in6_addr v6{};
+  return inet_pton(AF_INET6, x.host.c_str(), &v6) == 1 && IN6_IS_ADDR_UNSPECIFIED(&v6);
 }
 
 } // namespace troupe

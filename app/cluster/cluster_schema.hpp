@@ -3,8 +3,10 @@
 
 #pragma once
 
+#include "troupe/actors/net/socket/endpoint.hpp"
 #include "troupe/coordinators/membership/cluster_plan.hpp"
 #include "troupe/models/keys/key_row.hpp"
+#include "troupe/models/keys/key_table.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -41,6 +43,9 @@ struct cluster_settings {
 const std::vector<key_row<node_entry>>& node_schema();
 const std::vector<key_row<cluster_settings>>& cluster_schema();
 
+/// The table of keys in docs/clusters.md, as Markdown.
+std::string cluster_keys_markdown();
+
 /// "500ms", "1s", "1.5s", "2m", "1h": at least a millisecond, at most a week; nothing for other
 /// texts.
 std::optional<milliseconds> duration_of(std::string_view text);
@@ -55,7 +60,16 @@ std::string memory_size_text(uint64_t bytes);
 /// What a node may be called: it becomes part of file names and of a certificate.
 bool is_node_name(std::string_view text);
 
-/// The table of keys in docs/clusters.md, as Markdown.
-std::string cluster_keys_markdown();
+// ---- Addresses as a cluster file spells them, and what can be said of one without asking a name server ----
+
+/// Reads "host:port"; why not, or nothing and `out` written.
+std::optional<value_refusal> read_address(std::string_view text, endpoint& out);
+
+/// True when nobody outside this machine can reach it: 127.x.y.z, ::1 and "localhost". Other names
+/// count as reachable: what they stand for may change.
+bool is_loopback(const endpoint& x);
+
+/// True for 0.0.0.0 and ::, which mean "every address of this machine" and cannot be dialled.
+bool is_any_address(const endpoint& x);
 
 } // namespace troupe

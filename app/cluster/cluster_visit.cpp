@@ -1,8 +1,11 @@
 #include "troupe/app/cluster/cluster_visit.hpp"
 
-#include "troupe/app/cluster/director_address.hpp"
 #include "troupe/app/cluster/node_choice.hpp"
+#include "troupe/data/disk/atomic_file.hpp"
+#include "troupe/data/text/failure.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include <unistd.h>
@@ -10,6 +13,25 @@
 namespace troupe {
 
 namespace {
+
+constexpr const char* director_address_name = "director-address";
+
+std::string path_in(const std::string& directory) {
+  return (std::filesystem::path{directory} / director_address_name).string();
+}
+
+/// The address ("host:port") that a director wrote. Throws failure(unavailable) when there is none.
+std::string read_director_address(const std::string& directory) {
+  const auto path = path_in(directory);
+  std::ifstream in{path};
+  std::string result;
+  if (!std::getline(in, result) || result.empty())
+    throw failure(failure_code::unavailable,
+                  "no director tells its port here: the cluster is not running, or was started in "
+                  "another folder",
+                  path, "ask from the folder that it was started in, or give the director a port");
+  return result;
+}
 
 endpoint director_address(const loaded_cluster& cluster) {
   const auto& director = cluster.plan.nodes[director_of(cluster.plan)];
@@ -46,6 +68,16 @@ std::optional<visit_security> security_of(const loaded_cluster& cluster, const v
 
 std::string status_of(const loaded_cluster& cluster, const visit_files& files) {
   return ask_for_status(director_address(cluster), visit_deadline, security_of(cluster, files));
+}
+
+told_address::told_address(const std::string& directory, const std::string& address)
+  : path_(path_in(directory)) {
+  write_file_atomically(path_, address + '\n');
+}
+
+told_address::~told_address() {
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
 }
 
 } // namespace troupe

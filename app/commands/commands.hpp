@@ -39,7 +39,7 @@ int train_command(const train_arguments& arguments);
 /// What one process of a cluster is started with; `run.job_file` is the cluster file.
 struct node_arguments {
   train_arguments run;
-  std::string name; ///< empty: by rank (node_rank.hpp), else that of this machine
+  std::string name; ///< empty: by rank (node_choice.hpp), else that of this machine
   /// From `troupe launch`: "NAME=HOST:PORT" instead of what the file says, and a socket that is
   /// bound to the node's own address and does not listen yet; -1: none.
   std::vector<std::string> addresses;

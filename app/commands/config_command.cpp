@@ -1,6 +1,5 @@
 #include "troupe/app/cluster/cluster_file.hpp"
 #include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/app/cluster/cluster_text.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/app/job/job_text.hpp"

@@ -4,7 +4,7 @@
 #include "troupe/actors/run/private_run.hpp"
 #include "troupe/app/cluster/cluster_address.hpp"
 #include "troupe/app/cluster/cluster_file.hpp"
-#include "troupe/app/cluster/director_address.hpp"
+#include "troupe/app/cluster/cluster_visit.hpp"
 #include "troupe/app/cluster/node_choice.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/run/signals.hpp"

@@ -1,7 +1,7 @@
 #include "troupe/app/doctor/machine_facts.hpp"
 
 #include "troupe/app/cluster/cluster_address.hpp"
-#include "troupe/app/cluster/node_address.hpp"
+#include "troupe/app/cluster/cluster_schema.hpp"
 #include "troupe/models/base/arithmetic.hpp"
 
 #include <openssl/asn1.h>

@@ -4,8 +4,7 @@
 #pragma once
 
 #include "troupe/app/job/job_errors.hpp"
-#include "troupe/app/job/job_places.hpp"
-#include "troupe/app/toml/environment.hpp"
+#include "troupe/app/toml/override.hpp"
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/models/keys/toml_value.hpp"
 

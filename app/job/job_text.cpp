@@ -67,17 +67,16 @@ std::string job_text(const job& x) {
   return result;
 }
 
+std::string key_markdown(const key_texts& key, const std::string& path, const std::string& words,
+                         const std::optional<std::string>& value) {
+  const bool is_quoted = words.starts_with('"') && words.find('|') == std::string::npos;
+  const auto by_default = key.unset.empty() && value ? "`" + cell(*value) + "`" : cell(key.unset);
+  return "| `" + path + "` | " + (is_quoted ? "`" + words + "`" : cell(words)) + " | " +
+         by_default + " | " + cell(key.meaning) + " |\n";
+}
+
 std::string job_keys_markdown() {
-  const job defaults;
-  std::string result = "| key | type | default | meaning |\n|---|---|---|---|\n";
-  for (const auto& key : job_keys()) {
-    const auto text = key.get(defaults);
-    const std::string by_default =
-      key.unset.empty() && text ? "`" + cell(*text) + "`" : cell(key.unset);
-    result += "| `" + key.path + "` | " + cell(key.words()) + " | " + by_default + " | " +
-              cell(key.meaning) + " |\n";
-  }
-  return result;
+  return keys_markdown_head + keys_markdown(job_keys());
 }
 
 } // namespace troupe

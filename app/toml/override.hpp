@@ -15,6 +15,12 @@
 
 namespace troupe {
 
+/// Variables as (name, value); only those like TROUPE_SECTION__KEY matter.
+using environment = std::vector<std::pair<std::string, std::string>>;
+
+/// The environment of this process.
+environment process_environment();
+
 /// More than any key has. Each dot makes a table within a table, which are freed by recursion.
 inline constexpr auto dots_in_override_max = 64;
 

@@ -3,8 +3,6 @@
 #include "troupe/coordinators/job/keys/key_limits.hpp"
 
 #include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/app/cluster/cluster_text.hpp"
-#include "troupe/app/cluster/node_address.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "troupe/app/cluster/node_choice.hpp"
 
 #include "troupe/app/cluster/cluster_address.hpp"
+#include "troupe/app/cluster/cluster_schema.hpp"
 #include "troupe/app/cluster/launch_report.hpp"
-#include "troupe/app/cluster/node_address.hpp"
 
 #include <gtest/gtest.h>
 

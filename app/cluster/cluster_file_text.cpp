@@ -1,5 +1,6 @@
-#include "troupe/app/cluster/cluster_text.hpp"
+// A cluster as the text of a file.
 
+#include "troupe/app/cluster/cluster_file.hpp"
 #include "troupe/app/cluster/cluster_schema.hpp"
 #include "troupe/app/job/job_text.hpp"
 
