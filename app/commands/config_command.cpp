@@ -4,6 +4,7 @@
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/app/job/job_text.hpp"
 #include "troupe/app/run/planned_run.hpp"
+#include "troupe/app/run/training_run.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/app/terminal/reports.hpp"

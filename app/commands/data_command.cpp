@@ -1,4 +1,5 @@
 #include "troupe/app/commands/commands.hpp"
+#include "troupe/app/run/training_run.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/app/terminal/progress.hpp"

@@ -1,6 +1,7 @@
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/predict/model_rows.hpp"
 #include "troupe/app/predict/run_rows.hpp"
+#include "troupe/app/run/training_run.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/data/run_folder/run_directory.hpp"

@@ -1,4 +1,5 @@
 #include "troupe/app/commands/commands.hpp"
+#include "troupe/app/run/training_run.hpp"
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/data/model_file/saved_model.hpp"
@@ -95,9 +96,8 @@ std::string names_text(const json& names) {
 
 std::string heading(const json& object) {
   std::string result;
-  const auto add = [&](std::string name, const std::string& value) {
-    name.resize(19, ' ');
-    result += name + value + '\n';
+  const auto add = [&](std::string_view name, const std::string& value) {
+    add_line(result, name, value);
   };
   add("kind", object["kind"].is_string() ? object["kind"].get<std::string>() : "-");
   add("loss", object["loss"]);

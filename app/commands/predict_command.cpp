@@ -1,7 +1,6 @@
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/predict/model_rows.hpp"
 #include "troupe/app/predict/prediction_writer.hpp"
-#include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/data/formats/text/vocabulary.hpp"
 #include "troupe/data/text/failure.hpp"

@@ -68,15 +68,15 @@ void add_train(command_line& x) {
   train->callback([&x] { x.chosen = [&x] { return troupe::train_command(x.train); }; });
 }
 
-void add_cluster_file(CLI::App& command, troupe::train_arguments& x) {
-  command.add_option("cluster", x.job_file, "The cluster file (docs/clusters.md)")
+void add_cluster_file(CLI::App& command, std::string& file) {
+  command.add_option("cluster", file, "The cluster file (docs/clusters.md)")
     ->required()
     ->type_name("CLUSTER.toml");
 }
 
 void add_launch(command_line& x) {
   auto* launch = x.app.add_subcommand("launch", "Starts every node of a cluster on this machine");
-  add_cluster_file(*launch, x.train);
+  add_cluster_file(*launch, x.train.job_file);
   add_run_options(*launch, x.train);
   launch->footer("Example:\n  troupe launch examples/cluster/two_nodes.toml");
   launch->callback([&x] { x.chosen = [&x] { return troupe::launch_command(x.train); }; });
@@ -84,7 +84,7 @@ void add_launch(command_line& x) {
 
 void add_node(command_line& x) {
   auto* node = x.app.add_subcommand("node", "Takes part in a run as one node of a cluster");
-  add_cluster_file(*node, x.node.run);
+  add_cluster_file(*node, x.node.run.job_file);
   node
     ->add_option("--name", x.node.name,
                  "Which node; by default that of the process's rank, or the machine's")
@@ -111,9 +111,7 @@ void add_visit_options(CLI::App& command, Arguments& x) {
 
 void add_status(command_line& x) {
   auto* status = x.app.add_subcommand("status", "Says how training goes on a running cluster");
-  status->add_option("cluster", x.status.cluster_file, "The cluster file (docs/clusters.md)")
-    ->required()
-    ->type_name("CLUSTER.toml");
+  add_cluster_file(*status, x.status.cluster_file);
   troupe::add_sets(*status, x.status.sets);
   status->add_flag("--json", x.status.json, "Prints one JSON object");
   status->add_flag("--explain", x.status.explains, "Prints only who holds up the run, and why");

@@ -1,7 +1,6 @@
 #include "troupe/app/cluster/cluster_visit.hpp"
 #include "troupe/app/commands/commands.hpp"
 #include "troupe/app/page/page_server.hpp"
-#include "troupe/app/page/run_replay.hpp"
 #include "troupe/app/run/signals.hpp"
 #include "troupe/app/terminal/output.hpp"
 

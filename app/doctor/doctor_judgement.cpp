@@ -1,5 +1,6 @@
 #include "troupe/app/doctor/doctor_judgement.hpp"
 
+#include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/models/base/arithmetic.hpp"
 
 #include <fmt/format.h>
@@ -234,8 +235,7 @@ std::string doctor_json(const findings& all) {
                        {"what", failed->what},
                        {"where", failed->check},
                        {"hint", failed->hint}};
-  // Names of hosts and files come from outside: what is no UTF-8 is shown as a question mark.
-  return result.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+  return one_line(result);
 }
 
 } // namespace troupe

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -121,5 +122,18 @@ private:
   std::deque<round_record> rounds_;
   uint64_t rounds_changed_ = 0;
 };
+
+// ---- Of a run that has ended, or that another process trains: from the files of its folder ----
+
+/// Whether there is a run in a folder, finished or not.
+bool is_run_folder(const std::string& path);
+
+/// Of its rounds.csv those up to `version`: where a run goes on from. None without such a file. Throws
+/// failure(bad_data) when the file is none of ours.
+std::vector<round_record> rounds_of_run(const std::string& path, uint64_t version);
+
+/// Its curves, rounds, and its figures in the words of a status. Throws failure: missing_input when the
+/// folder holds no run, bad_data when a file of it is none of ours.
+std::shared_ptr<const page_feed> feed_of_run(const std::string& path);
 
 } // namespace troupe

@@ -1,7 +1,6 @@
 // Rows for a model as they are read, their targets and predictions, and options for them (model_rows.hpp).
 
 #include "troupe/app/predict/model_rows.hpp"
-#include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"

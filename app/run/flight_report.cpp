@@ -1,5 +1,6 @@
 #include "troupe/app/run/flight_report.hpp"
 
+#include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
@@ -125,7 +126,7 @@ std::string flight_json(const flight_log& x) {
                     {"is_cut", x.is_cut},
                     {"actors_left_out", x.actors_left_out},
                     {"actors", std::move(actors)}};
-  return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+  return one_line(object);
 }
 
 } // namespace troupe

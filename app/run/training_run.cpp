@@ -5,7 +5,6 @@
 #include "troupe/actors/run/private_run.hpp"
 #include "troupe/app/job/job_text.hpp"
 #include "troupe/app/page/page_server.hpp"
-#include "troupe/app/page/run_replay.hpp"
 #include "troupe/app/run/live_files.hpp"
 #include "troupe/app/run/run_description.hpp"
 #include "troupe/app/run/run_start.hpp"
@@ -324,6 +323,10 @@ int with_failure_object(bool json, const std::function<int(std::string& job_name
       print_failure_object(unexpected, job_name);
     throw unexpected;
   }
+}
+
+int with_failure_object(bool json, const std::function<int()>& command) {
+  return with_failure_object(json, [&](std::string&) { return command(); });
 }
 
 } // namespace troupe

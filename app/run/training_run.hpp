@@ -56,4 +56,7 @@ int run_training(const loaded_job& loaded, const train_arguments& arguments, con
 /// output. What is no failure becomes failure(internal).
 int with_failure_object(bool json, const std::function<int(std::string& job_name)>& body);
 
+/// The same of a command without a job.
+int with_failure_object(bool json, const std::function<int()>& command);
+
 } // namespace troupe

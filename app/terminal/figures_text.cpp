@@ -1,6 +1,5 @@
 #include "troupe/app/terminal/figures_text.hpp"
 
-#include "troupe/app/run/training_run.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
@@ -18,6 +17,13 @@ std::string one_line(const nlohmann::ordered_json& object) {
   return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
+void add_line(std::string& out, std::string_view name, const std::string& value) {
+  constexpr size_t name_columns = 19; // the longest name and two blanks
+  out += name;
+  out.append(name.size() < name_columns ? name_columns - name.size() : 1, ' ');
+  out += value + '\n';
+}
+
 std::string class_text(const std::string& name) {
   const bool is_plain =
     !name.empty() && !name.starts_with(' ') && !name.ends_with(' ') && printable_text(name) == name;
@@ -32,10 +38,6 @@ csv_header header_option(const std::string& text) {
   if (text == "no" || text == "false")
     return csv_header::no;
   throw failure(failure_code::usage, "--header is auto, yes or no, not '" + text + "'");
-}
-
-int with_failure_object(bool json, const std::function<int()>& command) {
-  return with_failure_object(json, [&](std::string&) { return command(); });
 }
 
 } // namespace troupe

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <functional>
 #include <string>
+#include <string_view>
 
 namespace troupe {
 
@@ -18,6 +18,9 @@ std::string figure_text(const nlohmann::ordered_json& value);
 /// The object on one line; numbers that are not finite are null, bytes that are no UTF-8 replaced.
 std::string one_line(const nlohmann::ordered_json& object);
 
+/// Adds a line to a report: the name, and in its column the value.
+void add_line(std::string& out, std::string_view name, const std::string& value);
+
 /// A class's name in a table: in quotation marks, and escaped, where it could not be told otherwise, as a blank or a
 /// new line.
 std::string class_text(const std::string& name);
@@ -25,9 +28,5 @@ std::string class_text(const std::string& name);
 /// The value of --header: "auto", "yes" (or "true") or "no" (or "false"). Throws failure(usage) for
 /// anything else.
 csv_header header_option(const std::string& text);
-
-/// Runs a command. With `json` a failure is printed to standard output as one object with `error`,
-/// and then thrown on; one that is no failure becomes failure(internal).
-int with_failure_object(bool json, const std::function<int()>& command);
 
 } // namespace troupe

@@ -1,3 +1,4 @@
+#include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/reports.hpp"
 #include "troupe/data/records/history_figures.hpp"
 #include "troupe/data/records/trainer_table.hpp"
@@ -48,13 +49,6 @@ std::string listed(const json& texts) {
   return result.empty() ? "-" : result;
 }
 
-void add(std::string& out, std::string_view name, const std::string& value) {
-  constexpr size_t name_columns = 19; // as the report of a run
-  out += name;
-  out.append(name.size() < name_columns ? name_columns - name.size() : 1, ' ');
-  out += value + '\n';
-}
-
 std::vector<std::string> row_of(const json& node) {
   return {text(node.at("name")),
           text(node.at("role")),
@@ -92,7 +86,7 @@ failure unreadable(const std::string& why) {
 
 void add_number(std::string& out, std::string_view name, const json& x) {
   if (!x.is_null())
-    add(out, name, fmt::format("{:.6g}", x.get<double>()));
+    add_line(out, name, fmt::format("{:.6g}", x.get<double>()));
 }
 
 std::string time_text(double seconds) {
@@ -105,15 +99,15 @@ std::string time_text(double seconds) {
 // How well it learns, and how long it takes.
 void add_results(std::string& out, const json& x) {
   if (!x.at("seconds_left").is_null())
-    add(out, "time left", time_text(x.at("seconds_left").get<double>()));
+    add_line(out, "time left", time_text(x.at("seconds_left").get<double>()));
   add_number(out, "learning rate", x.at("learning_rate"));
   add_number(out, "train loss", x.at("train_loss"));
   add_number(out, "train accuracy", x.at("train_accuracy"));
   if (const auto privacy = x.find("privacy"); privacy != x.end())
-    add(out, "privacy",
-        fmt::format("epsilon {:.4g} at delta {:.3g}, {} releases",
-                    privacy->at("epsilon").get<double>(), privacy->at("delta").get<double>(),
-                    count(privacy->at("releases"))));
+    add_line(out, "privacy",
+             fmt::format("epsilon {:.4g} at delta {:.3g}, {} releases",
+                         privacy->at("epsilon").get<double>(), privacy->at("delta").get<double>(),
+                         count(privacy->at("releases"))));
   const auto& row = x.at("newest_row");
   if (row.is_null())
     return;
@@ -132,25 +126,25 @@ void add_results(std::string& out, const json& x) {
 
 std::string report_of(const json& x) {
   std::string result;
-  add(result, "phase", text(x.at("phase")));
-  add(result, "step", count(x.at("step")) + " of " + count(x.at("last_step")));
-  add(result, "epoch", count(x.at("epoch")) + " of " + count(x.at("epochs")));
-  add(result, "seconds", fmt::format("{:.1f}", x.at("seconds").get<double>()));
-  add(result, "steps/s", fmt::format("{:.1f}", x.at("steps_per_second").get<double>()));
-  add(result, "samples/s", fmt::format("{:.0f}", x.at("samples_per_second").get<double>()));
+  add_line(result, "phase", text(x.at("phase")));
+  add_line(result, "step", count(x.at("step")) + " of " + count(x.at("last_step")));
+  add_line(result, "epoch", count(x.at("epoch")) + " of " + count(x.at("epochs")));
+  add_line(result, "seconds", fmt::format("{:.1f}", x.at("seconds").get<double>()));
+  add_line(result, "steps/s", fmt::format("{:.1f}", x.at("steps_per_second").get<double>()));
+  add_line(result, "samples/s", fmt::format("{:.0f}", x.at("samples_per_second").get<double>()));
   add_results(result, x);
-  add(result, "view",
-      count(x.at("view").at("term")) + "." + count(x.at("view").at("number")) + " (" +
-        count(x.at("views")) + " so far)");
-  add(result, "replicas lost", count(x.at("replicas_lost")));
-  add(result, "rollbacks", count(x.at("rollbacks")));
+  add_line(result, "view",
+           count(x.at("view").at("term")) + "." + count(x.at("view").at("number")) + " (" +
+             count(x.at("views")) + " so far)");
+  add_line(result, "replicas lost", count(x.at("replicas_lost")));
+  add_line(result, "rollbacks", count(x.at("rollbacks")));
   for (const auto& one : x.value("left_out", json::array()))
-    add(result, "left out", text(one));
-  add(result, "waits for", awaited_text(x.at("waits_for")));
+    add_line(result, "left out", text(one));
+  add_line(result, "waits for", awaited_text(x.at("waits_for")));
   for (const auto& late : x.at("behind"))
-    add(result, "behind",
-        text(late.at("node")) + ", by " + seconds(late.at("seconds")) + ": " +
-          listed(late.at("lacks")));
+    add_line(result, "behind",
+             text(late.at("node")) + ", by " + seconds(late.at("seconds")) + ": " +
+               listed(late.at("lacks")));
   text_table nodes{text_table::all_left,
                    {"node", "role", "state", "replicas", "shards", "slices", "spans", "step",
                     "heard", "MB sent", "resends", "waits for"}};
@@ -171,18 +165,19 @@ std::string explained(const json& x) {
   const auto& why = x.at("explanation");
   if (why.is_null()) {
     const auto still = x.at("still_seconds").get<double>();
-    add(result, "verdict",
-        "nothing holds up the run: " + text(x.at("phase")) + ", step " + count(x.at("step")) +
-          " of " + count(x.at("last_step")) +
-          (still > 0 ? fmt::format(", last moved {:.1f} s ago", still) : ""));
+    add_line(result, "verdict",
+             "nothing holds up the run: " + text(x.at("phase")) + ", step " + count(x.at("step")) +
+               " of " + count(x.at("last_step")) +
+               (still > 0 ? fmt::format(", last moved {:.1f} s ago", still) : ""));
     return result;
   }
-  add(result, "verdict", text(why.at("verdict")));
+  add_line(result, "verdict", text(why.at("verdict")));
   for (const auto& wait : why.at("chain"))
-    add(result, "because",
-        text(wait.at("who")) + " waits for " +
-          (wait.at("from").is_null() ? "" : text(wait.at("from")) + ": ") + text(wait.at("what")));
-  add(result, "what to do", text(why.at("advice")));
+    add_line(result, "because",
+             text(wait.at("who")) + " waits for " +
+               (wait.at("from").is_null() ? "" : text(wait.at("from")) + ": ") +
+               text(wait.at("what")));
+  add_line(result, "what to do", text(why.at("advice")));
   return result;
 }
 

@@ -1,7 +1,7 @@
 #include "troupe/app/tools/tool_lines.hpp"
 
 #include "troupe/app/page/page_answer.hpp"
-#include "troupe/app/terminal/figures_text.hpp"
+#include "troupe/app/run/training_run.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <CLI/CLI.hpp>

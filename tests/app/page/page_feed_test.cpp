@@ -1,6 +1,5 @@
 #include "troupe/app/page/page_feed.hpp"
 
-#include "troupe/app/page/run_replay.hpp"
 #include "troupe/data/records/event_file.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

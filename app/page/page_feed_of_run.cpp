@@ -1,5 +1,4 @@
-#include "troupe/app/page/run_replay.hpp"
-
+#include "troupe/app/page/page_feed.hpp"
 #include "troupe/data/records/event_file.hpp"
 #include "troupe/data/records/history_file.hpp"
 #include "troupe/data/records/rounds_file.hpp"
