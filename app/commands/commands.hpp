@@ -1,5 +1,5 @@
-// The commands of `troupe`, each a function from its arguments to an exit code. They throw failure;
-// main prints it and turns its code into the exit code.
+// The commands of `troupe`: each a function from its arguments to an exit code, or one that adds the command with
+// its options to the command line. They throw failure; main prints it and turns its code into the exit code.
 
 #pragma once
 
@@ -204,7 +204,7 @@ struct trace_arguments {
   bool json = false;
 };
 
-/// Adds the command to `app`; what of it is called puts itself into `chosen`: it merges the timelines of a run's
+/// Adds `trace` to `app`; what of it is called puts itself into `chosen`: it merges the timelines of a run's
 /// processes into one, on the director's clock, and prints how exact it is; or prints what the actors of a
 /// process did last, with `json` one object with all that is there.
 void add_trace(CLI::App& app, trace_arguments& x, std::function<int()>& chosen);

@@ -9,7 +9,6 @@
 #include "troupe/models/base/random.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -58,14 +57,12 @@ size_t drawn(std::span<const float> probabilities, double place) {
   return likeliest_class(probabilities); // they add up to a little less than 1
 }
 
-/// Writes text: draws each character from the probabilities that the model gives after those before it. Gives each character, in UTF-8,
-/// to `out` when it is there. Where the window begins before the prompt does, its
-/// characters are none: the code behind the last one.
+/// Draws each character from the probabilities that the model gives after those before it, and prints it, in UTF-8, when
+/// it is there. Where the window begins before the prompt does, its characters are none: the code behind the last one.
 ///
 /// Throws failure(usage) when the model was not trained on a text, gives no probabilities, or the prompt has a
 /// character that it does not know.
-void generate_text(const saved_model& model, const generation_options& options,
-                   const std::function<void(const std::string&)>& out) {
+void generate_text(const saved_model& model, const generation_options& options) {
   require_text_model(model);
   auto window = window_of(model, options.prompt);
   predictor predict{model};
@@ -75,7 +72,7 @@ void generate_text(const saved_model& model, const generation_options& options,
     predict.predict(std::span<const float>{window}, probabilities);
     const auto next =
       options.is_greedy ? likeliest_class(probabilities) : drawn(probabilities, words.unit());
-    out(model.classes[next]);
+    print_result(model.classes[next]);
     std::rotate(window.begin(), window.begin() + 1, window.end());
     window.back() = static_cast<float>(next);
   }
@@ -85,8 +82,7 @@ int generate(const predict_arguments& x) {
   if (!x.data.file.empty() || !x.output_file.empty() || x.probabilities)
     throw failure(failure_code::usage, "--generate reads no rows, and prints characters alone",
                   "--generate", "leave DATA, -o and --probabilities out");
-  generate_text(read_model(x.model_file), x.generate,
-                [](const std::string& character) { print_result(character); });
+  generate_text(read_model(x.model_file), x.generate);
   print_result("\n");
   return 0;
 }

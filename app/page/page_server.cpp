@@ -35,6 +35,7 @@ namespace {
 
 /// Where a page is when nobody says: the first port that is free of this one and the nine after it.
 constexpr uint16_t usual_page_port = 7465;
+constexpr uint16_t usual_ports = 10;
 
 struct page_opening {
   owned_socket listener;
@@ -43,9 +44,7 @@ struct page_opening {
   std::string address{}; ///< as page_server::address
 };
 
-constexpr uint16_t usual_ports = 10;
-
-/// Whoever starts a run waits for as long.
+/// The start of a run waits for as long.
 constexpr milliseconds lookup_time_max{5'000};
 
 constexpr const char* form_hint = "an address of the page is PORT or HOST:PORT";
