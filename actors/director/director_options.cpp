@@ -6,7 +6,7 @@
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/step/placement.hpp"
-#include "troupe/data/table/target_squares.hpp"
+#include "troupe/data/table/dataset.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/models/base/arithmetic.hpp"
 #include "troupe/models/whole_model/make_whole_model_rule.hpp"

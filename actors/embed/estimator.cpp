@@ -6,7 +6,7 @@
 #include "troupe/coordinators/job/job_check.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/data/table/dataset_check.hpp"
+#include "troupe/data/table/dataset.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/training_rows/column_statistics.hpp"

@@ -14,7 +14,7 @@
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/data/training_rows/client_partition.hpp"
 #include "troupe/data/training_rows/given_rows.hpp"
-#include "troupe/data/training_rows/prepare_stored.hpp"
+#include "troupe/data/training_rows/stored_source.hpp"
 #include "troupe/data/training_rows/synthetic.hpp"
 #include "troupe/models/optimizers/make_optimizer.hpp"
 

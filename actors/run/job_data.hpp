@@ -24,7 +24,7 @@ std::shared_ptr<const prepared_data> load_data(const job& x,
 
 /// The same for a data set an application has in memory; `job.data` decides split and
 /// standardisation only. Throws failure: bad_job, naming the key, for one that says how a file is read; bad_data,
-/// naming row and column, for rows that do not hold together (data/table/dataset_check.hpp).
+/// naming row and column, for rows that do not hold together (data/table/dataset.hpp).
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source);
 
 /// How cells of the job's file are written.

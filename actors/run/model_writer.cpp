@@ -4,7 +4,7 @@
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/data/table/column_plan_text.hpp"
+#include "troupe/data/table/column_plan.hpp"
 #include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/models/kinds/model_kinds.hpp"
 

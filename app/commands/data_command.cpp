@@ -3,7 +3,6 @@
 #include "troupe/app/terminal/figures_text.hpp"
 #include "troupe/app/terminal/output.hpp"
 #include "troupe/app/terminal/progress.hpp"
-#include "troupe/data/formats/arrays/array_reader.hpp"
 #include "troupe/data/formats/arrays/read_array.hpp"
 #include "troupe/data/formats/csv/csv_reader.hpp"
 #include "troupe/data/formats/read_data.hpp"

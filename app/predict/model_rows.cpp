@@ -1,11 +1,10 @@
 #include "troupe/app/predict/model_rows.hpp"
 
 #include "troupe/app/terminal/figures_text.hpp"
-#include "troupe/data/formats/arrays/array_reader.hpp"
 #include "troupe/data/formats/arrays/read_array.hpp"
 #include "troupe/data/formats/csv/csv_reader.hpp"
-#include "troupe/data/formats/libsvm/libsvm_reader.hpp"
-#include "troupe/data/formats/text/text_reader.hpp"
+#include "troupe/data/formats/libsvm/libsvm.hpp"
+#include "troupe/data/formats/text/read_text.hpp"
 #include "troupe/data/rows_file/rows_reader.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"

@@ -6,7 +6,7 @@
 #include "troupe/app/tools/tool_lines.hpp"
 #include "troupe/coordinators/job/keys/job_keys.hpp"
 #include "troupe/data/checkpoint/checkpoint_file.hpp"
-#include "troupe/data/checkpoint/checkpoint_names.hpp"
+#include "troupe/data/checkpoint/checkpoint_store.hpp"
 #include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/disk/disk.hpp"
 #include "troupe/data/records/history_file.hpp"

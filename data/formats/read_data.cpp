@@ -1,7 +1,6 @@
 #include "troupe/data/formats/read_data.hpp"
 
-#include "troupe/data/formats/arrays/idx.hpp"
-#include "troupe/data/formats/arrays/npy.hpp"
+#include "troupe/data/formats/arrays/array_header.hpp"
 #include "troupe/data/formats/arrays/read_array.hpp"
 #include "troupe/data/rows_file/rows_header.hpp"
 #include "troupe/data/source/text_source.hpp"

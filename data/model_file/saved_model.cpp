@@ -3,7 +3,7 @@
 #include "troupe/data/formats/libsvm/feature_hash.hpp"
 #include "troupe/data/formats/text/vocabulary.hpp"
 #include "troupe/data/model_file/own_model.hpp"
-#include "troupe/data/table/column_plan_text.hpp"
+#include "troupe/data/table/column_plan.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/number_text.hpp"
 #include "troupe/data/text/shown_text.hpp"

@@ -2,7 +2,7 @@
 
 #include "troupe/data/disk/open_file.hpp"
 #include "troupe/data/records/history_figures.hpp"
-#include "troupe/data/text/crc32c.hpp"
+#include "troupe/data/text/checksum.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // How the cells of a file's columns become features: the one thing that training, prediction and a model's file
 // have to agree on. It is plain data. Training learns it from a file (cell_coder.hpp) and writes it into the model's
-// file (column_plan_text.hpp), from where prediction has it.
+// file (text_of), from where prediction has it.
 //
 //   cells of S columns  --cell_coder-->  S numbers a row  --expand-->  F features a row  --fill_gaps-->
 //
@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -78,5 +79,18 @@ std::vector<float> expand(const column_plan& plan, std::span<const float> cells)
 
 /// Puts the plan's values into gaps of features (N x F), if it has any.
 void fill_gaps(const column_plan& plan, std::span<float> features);
+
+// A column plan as text: a JSON object, as it stands in a model's file and in what names a job's data.
+//
+//   {"columns": [{"kind": "number", "name": "age"},
+//                {"categories": ["Bergen", "Oslo"], "kind": "category", "marks_missing": true, "name": "city"}],
+//    "missing": "mean", "missing_cells": ["NA"]}
+
+/// Without what fills gaps.
+std::string text_of(const column_plan& plan);
+
+/// Nothing for a text that is no plan: no JSON, no column, a kind or a rule that does not exist, names that are
+/// not, columns or categories that come twice.
+std::optional<column_plan> plan_of(const std::string& text);
 
 } // namespace troupe

@@ -80,4 +80,13 @@ struct dataset {
   friend bool operator==(const dataset&, const dataset&) = default;
 };
 
+/// Sum of squares of the targets (of the test rows, say) around their mean, over rows and targets;
+/// 0 for a classification. What R^2 compares the squared errors with.
+double total_squares(const dataset& rows);
+
+/// Throws failure(bad_data), naming the row, the column and the value, for what a dataset may not have:
+/// other numbers of values than the shape has, a label, client or group that there is not, a value that is not
+/// finite (gaps that the columns' plan fills are none), a weight below 0.
+void require_sound(const dataset& x);
+
 } // namespace troupe

@@ -1,4 +1,4 @@
-#include "troupe/data/text/crc32c.hpp"
+#include "troupe/data/text/checksum.hpp"
 
 #include <array>
 

@@ -1,13 +1,17 @@
 #include "troupe/data/training_rows/part_choice.hpp"
 
-#include "troupe/data/table/released_pages.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/random.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -16,6 +20,18 @@
 namespace troupe {
 
 namespace {
+
+/// Gives memory back to the system while its owner keeps the addresses: for large vectors that have been read past
+/// and will be written anew, or never again. The whole pages within `bytes` take no memory until they are written
+/// again; what they held is lost, and the caller must take the rest of `bytes` for lost too.
+void release_pages(std::span<std::byte> bytes) {
+  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+  const auto first = (begin + page - 1) / page * page;
+  const auto last = (begin + bytes.size()) / page * page;
+  if (first < last) // advice: where it is not taken, memory is held for longer
+    ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
 
 /// Keys are counted by their highest bits first: what is left to sort is a few thousandths of a
 /// percent of them.

@@ -1,13 +1,13 @@
 #include "troupe/data/training_rows/prepare.hpp"
 
-#include "troupe/data/table/column_plan_text.hpp"
-#include "troupe/data/table/dataset_check.hpp"
+#include "troupe/data/table/column_plan.hpp"
+#include "troupe/data/table/dataset.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/data/training_rows/chunk_split.hpp"
 #include "troupe/data/training_rows/part_choice.hpp"
-#include "troupe/data/training_rows/position_split.hpp"
+#include "troupe/data/training_rows/row_split.hpp"
 #include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
 
@@ -219,7 +219,7 @@ void split_by_numbers(const prepare_options& options, prepared_data& out) {
   split(out.train, sizes, part_of, out.test, out.validation);
 }
 
-/// Rows of a sequence, as position_split.hpp cuts them. Those for training are rows of the source by number.
+/// Rows of a sequence, as row_split.hpp cuts them. Those for training are rows of the source by number.
 void split_by_position(const prepare_options& options, prepared_data& out) {
   const position_split parts{out.train.row_count,
                              *std::exchange(out.train.overlap, std::nullopt),

@@ -98,7 +98,7 @@ struct prepare_options {
 /// missing. Rows keep their order in all parts. Lent rows, which have no columns' plan, stay where and
 /// as they are; with chunks they are copied.
 ///
-/// Throws failure: bad_data for a data set that does not hold together (require_sound, dataset_check.hpp), when
+/// Throws failure: bad_data for a data set that does not hold together (require_sound, dataset.hpp), when
 /// no row would be left for training, when a column has no value there, and when all rows of a part have weight
 /// 0; bad_job, naming the key, when rows in groups, or of a sequence, are to be split by class or to lie in chunks.
 prepared_data prepare(dataset&& source, const prepare_options& options);

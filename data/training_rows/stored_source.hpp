@@ -4,8 +4,10 @@
 
 #pragma once
 
+#include "troupe/data/rows_file/rows_file.hpp"
 #include "troupe/data/rows_file/stored_chunks.hpp"
 #include "troupe/data/training_rows/chunk_split.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 #include "troupe/data/training_rows/row_source.hpp"
 
 #include <cstddef>
@@ -60,5 +62,11 @@ private:
   std::shared_ptr<const std::vector<uint64_t>> begins_; ///< rows of the part before each chunk
   held_chunks held_;                                    ///< of a window
 };
+
+/// By lanes: `options.chunk_rows` are the file's. Takes no time for the rows unless some are kept for
+/// testing or validation: then labels or targets are read.
+///
+/// Throws failure(bad_data) when no row would be left for training; what rows_file throws.
+prepared_data prepare_stored(rows_file file, const prepare_options& options);
 
 } // namespace troupe

@@ -1,6 +1,6 @@
 // Arrays of the format IDX, plain or gzip; the targets are a column of them.
 
-#include "troupe/data/formats/arrays/idx.hpp"
+#include "troupe/data/formats/arrays/array_header.hpp"
 #include "troupe/data/formats/arrays/read_array.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 

@@ -3,8 +3,11 @@
 
 #pragma once
 
+#include "troupe/data/source/binary_source.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -40,5 +43,34 @@ struct array_header {
 
   friend bool operator==(const array_header&, const array_header&) = default;
 };
+
+// Reads the header of an IDX file, the format of MNIST and its relatives: two zero bytes, a byte
+// for the type (0x08 uint8, 0x09 int8, 0x0b int16, 0x0c int32, 0x0d float32, 0x0e float64), a byte
+// for the number of dimensions, then each extent as a 32-bit number. Everything is big-endian.
+// Source: Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten digits".
+
+/// Whether a file that begins with `start` (4 bytes are enough) is an IDX file.
+bool looks_like_idx(std::string_view start);
+
+/// Reads the header from the front of `source` and leaves the values.
+///
+/// Throws failure(bad_data), naming the byte, for a wrong magic number, a type that does not exist,
+/// and no or more than 8 dimensions; what binary_source throws.
+array_header read_idx_header(binary_source& source);
+
+// Reads the header of an NPY file, as numpy.save writes it: the magic "\x93NUMPY", the version (1.0
+// to 3.0), the length of what follows, and a Python dictionary in text with exactly the keys
+// 'descr' (type and byte order), 'fortran_order' and 'shape'.
+// Source: NumPy reference, "The NPY format" (numpy.lib.format).
+
+/// Whether a file that begins with `start` (6 bytes are enough) is an NPY file.
+bool looks_like_npy(std::string_view start);
+
+/// Reads the header from the front of `source` and leaves the values.
+///
+/// Types: bool, int and uint of 1 to 8 bytes, float of 4 and 8, either byte order. An array in
+/// Fortran order is refused unless its order is C order too (at most one extent above 1).
+/// Throws failure(bad_data), naming the byte, for all else; what binary_source throws.
+array_header read_npy_header(binary_source& source);
 
 } // namespace troupe

@@ -1,7 +1,6 @@
 #include "troupe/data/formats/arrays/array_rows.hpp"
 
-#include "troupe/data/formats/arrays/idx.hpp"
-#include "troupe/data/formats/arrays/npy.hpp"
+#include "troupe/data/formats/arrays/array_header.hpp"
 #include "troupe/data/text/shown_text.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// The rows of a binary array, IDX or NPY, one block after the other: what the reader of whole files
-// (read_array.hpp, which says what the formats are) and the one that reads part by part
-// (array_reader.hpp) have in common.
+// The rows of a binary array, IDX or NPY, one block after the other: what the two readers of
+// read_array.hpp (which says what the formats are) have in common.
 
 #pragma once
 

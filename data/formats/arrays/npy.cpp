@@ -1,4 +1,4 @@
-#include "troupe/data/formats/arrays/npy.hpp"
+#include "troupe/data/formats/arrays/array_header.hpp"
 
 #include "troupe/data/text/shown_text.hpp"
 

@@ -1,4 +1,4 @@
-// Reads binary arrays, IDX or NPY, plain or gzip, into a table.
+// Reads binary arrays, IDX or NPY, plain or gzip, into a table or part by part.
 //
 // The first extent counts rows; the others, multiplied, are the columns (an image of 28 x 28 pixels
 // is a row of 784). Labels stand in a second file of as many values as there are rows, or in one
@@ -7,10 +7,13 @@
 
 #pragma once
 
+#include "troupe/data/formats/arrays/array_rows.hpp"
+#include "troupe/data/table/row_reader.hpp"
 #include "troupe/data/table/table.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace troupe {
@@ -36,5 +39,31 @@ std::string labels_beside(const std::string& path);
 /// float32, for an array without rows or columns, for images without labels, and for labels that
 /// are not one a row; what the headers' readers and binary_source throw.
 table read_array(const std::string& path, const array_options& options = {});
+
+/// Reads such an array part by part (row_reader.hpp). What is an error is the same. Columns are called by
+/// their index. Targets are columns, or stand in a second file.
+class array_reader : public row_reader {
+public:
+  /// Opens the file. Throws what array_rows throws.
+  array_reader(const std::string& path, size_t columns_max);
+
+  /// Takes the targets from another file, of as many rows and `target_count` columns; every column
+  /// of the first is then a feature. Instead of `set_targets`. Throws failure(bad_data) for another
+  /// shape; what array_rows throws.
+  void set_labels(const std::string& path, size_t target_count);
+
+  [[noreturn]] void fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
+                                   const std::string& hint) const override;
+
+protected:
+  bool read_rows(table_chunk& out, size_t rows_max) override;
+
+private:
+  array_rows rows_;
+  std::optional<array_rows> labels_;
+  uint64_t rows_given_ = 0;
+  array_targets targets_;          ///< of one part; kept for its memory
+  std::vector<float> no_features_; ///< of the labels
+};
 
 } // namespace troupe

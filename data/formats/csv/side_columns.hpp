@@ -5,14 +5,29 @@
 
 #include "troupe/data/formats/csv/csv_options.hpp"
 #include "troupe/data/formats/csv/csv_reader.hpp"
-#include "troupe/data/table/client_names.hpp"
 #include "troupe/data/table/table.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace troupe {
+
+class client_finder {
+public:
+  /// The next row is this client's.
+  void add(const std::string& name);
+
+  /// The rows' clients, as numbers of the names sorted by bytes: they do not depend on the order of
+  /// rows.
+  void finish(std::vector<uint32_t>& clients, std::vector<std::string>& names) &&;
+
+private:
+  std::unordered_map<std::string, uint32_t> found_; ///< in order of appearance
+  std::vector<uint32_t> rows_;
+};
 
 class side_columns {
 public:

@@ -1,17 +1,81 @@
 #include "troupe/data/formats/libsvm/libsvm.hpp"
 
-#include "troupe/data/formats/libsvm/entry_list.hpp"
+#include "troupe/data/formats/libsvm/libsvm_rows.hpp"
+#include "troupe/data/table/sparse_matrix.hpp"
 #include "troupe/data/table/table_limit.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/models/base/large_pages.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace troupe {
 
 namespace {
+
+/// Entries of rows whose number nobody knows yet. The list grows without moving what it holds, and lets go
+/// of it bit by bit when it becomes a matrix: 8 bytes an entry at any time, and 2 MB besides.
+class entry_list {
+public:
+  size_t size() const { return size_; }
+
+  void add(std::span<const libsvm_entry> row);
+
+  /// Calls visit(entry) for each, in order.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const auto& block : blocks_)
+      for (const auto& entry : block)
+        visit(entry);
+  }
+
+  /// The entries as rows that begin at `starts`, which ends with their number; the list is empty then.
+  sparse_matrix take(std::vector<uint64_t> starts);
+
+private:
+  std::vector<std::vector<libsvm_entry>> blocks_;
+  size_t size_ = 0;
+};
+
+/// 2 MB: large enough to be given back to the system at once.
+constexpr size_t block_entries = size_t{1} << 18;
+
+void entry_list::add(std::span<const libsvm_entry> row) {
+  size_ += row.size();
+  while (!row.empty()) {
+    if (blocks_.empty() || blocks_.back().size() == block_entries) {
+      blocks_.emplace_back();
+      if (blocks_.size() > 1) // small files need little
+        blocks_.back().reserve(block_entries);
+    }
+    auto& block = blocks_.back();
+    const auto some = row.first(std::min(row.size(), block_entries - block.size()));
+    block.insert(block.end(), some.begin(), some.end());
+    row = row.subspan(some.size());
+  }
+}
+
+sparse_matrix entry_list::take(std::vector<uint64_t> starts) {
+  sparse_matrix result;
+  result.starts = std::move(starts);
+  reserve_large(result.features, size_);
+  reserve_large(result.values, size_);
+  for (auto& block : blocks_) {
+    for (const auto& entry : block) {
+      result.features.push_back(entry.feature);
+      result.values.push_back(entry.value);
+    }
+    block = {};
+  }
+  blocks_.clear();
+  size_ = 0;
+  return result;
+}
 
 constexpr size_t values_max_always = size_t{4} << 20;
 
@@ -137,6 +201,68 @@ void libsvm_table_reader::fill_dense() {
 
 table read_libsvm(const std::string& path, const libsvm_options& options) {
   return libsvm_table_reader(path, options).read();
+}
+
+namespace {
+
+libsvm_row_options options_of(size_t index_base, size_t feature_count, const libsvm_form& form) {
+  libsvm_row_options result;
+  result.index_base = index_base;
+  result.hash_bits = form.hash_bits;
+  if (form.hash_bits == 0)
+    result.features_max = feature_count;
+  return result;
+}
+
+} // namespace
+
+libsvm_reader::libsvm_reader(const std::string& path, size_t index_base, size_t feature_count,
+                             const libsvm_form& form)
+  : row_reader(path, path),
+    rows_(path, options_of(index_base, feature_count, form)),
+    feature_count_(feature_count),
+    sparse_(form.sparse) {
+  std::vector<std::string> names;
+  const auto first = form.hash_bits == 0 ? index_base : 0;
+  for (size_t feature = 0; feature < feature_count && !sparse_; ++feature)
+    names.push_back(std::to_string(feature + first));
+  const auto label = names.size();
+  names.emplace_back("label");
+  set_columns(std::move(names), false);
+  set_targets({label});
+}
+
+bool libsvm_reader::read_rows(table_chunk& out, size_t rows_max) {
+  out.clear();
+  if (sparse_)
+    out.sparse.starts = {0};
+  while (out.row_count < rows_max && rows_.next(row_))
+    keep(out);
+  return out.row_count > 0;
+}
+
+void libsvm_reader::keep(table_chunk& out) const {
+  const auto begin = out.features.size();
+  out.features.resize(begin + (sparse_ ? 0 : feature_count_));
+  for (const auto& entry : row_.entries)
+    if (sparse_) {
+      out.sparse.features.push_back(entry.feature);
+      out.sparse.values.push_back(entry.value);
+    } else {
+      out.features[begin + entry.feature] = entry.value;
+    }
+  if (sparse_)
+    out.sparse.starts.push_back(out.sparse.features.size());
+  out.target_cells.emplace_back(row_.label);
+  out.target_numbers.push_back(row_.is_number ? row_.number
+                                              : std::numeric_limits<double>::quiet_NaN());
+  out.lines.push_back(row_.line);
+  ++out.row_count;
+}
+
+void libsvm_reader::fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
+                                   const std::string& hint) const {
+  fail_at_line(rows, i, reason, hint);
 }
 
 } // namespace troupe

@@ -1,5 +1,5 @@
-// The rows of a libsvm text, one after the other: what the reader of whole files (libsvm.hpp, which
-// says what the format is) and the one that reads part by part (libsvm_reader.hpp) have in common.
+// The rows of a libsvm text, one after the other: what the two readers of libsvm.hpp (which says
+// what the format is) have in common.
 
 #pragma once
 

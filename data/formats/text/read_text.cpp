@@ -1,6 +1,5 @@
 #include "troupe/data/formats/text/read_text.hpp"
 
-#include "troupe/data/formats/text/character_source.hpp"
 #include "troupe/data/formats/text/vocabulary.hpp"
 #include "troupe/data/table/table_limit.hpp"
 #include "troupe/data/text/failure.hpp"
@@ -9,8 +8,11 @@
 #include "troupe/models/base/large_pages.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <span>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace troupe {
@@ -100,6 +102,120 @@ table read_text(const std::string& path, const text_options& options) {
   result.target_name = next_character;
   result.overlap = window / stride;
   return result;
+}
+
+namespace {
+
+constexpr size_t piece_bytes = size_t{64} << 10;
+constexpr size_t character_bytes_max = 4;
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+} // namespace
+
+character_source::character_source(const std::string& path) : source_(path) {
+  fill();
+  if (std::string_view{bytes_}.starts_with(byte_order_mark))
+    begin_ = offset_ = byte_order_mark.size();
+}
+
+// Afterwards at least one whole character is there, unless the text ends before.
+void character_source::fill() {
+  bytes_.erase(0, std::exchange(begin_, 0));
+  while (!at_end_ && bytes_.size() < character_bytes_max) {
+    const auto known = bytes_.size();
+    bytes_.resize(piece_bytes);
+    const auto count = source_.read(std::span{bytes_}.subspan(known));
+    bytes_.resize(known + count);
+    at_end_ = count == 0;
+  }
+}
+
+bool character_source::next(char32_t& out) {
+  if (bytes_.size() - begin_ < character_bytes_max)
+    fill();
+  const auto rest = std::string_view{bytes_}.substr(begin_, character_bytes_max);
+  if (rest.empty())
+    return false;
+  line_ += std::exchange(ends_line_, rest.front() == '\n') ? 1 : 0;
+  const auto size = utf8_bytes(rest);
+  if (size == 0)
+    refuse(shown_text(rest.substr(0, 1)) + " begins no character of UTF-8",
+           "write the text as UTF-8: iconv -f LATIN1 -t UTF-8, say");
+  out = code_point_of(rest.substr(0, size));
+  if (out == 0)
+    refuse("the character 0 is no part of a text",
+           "is it a binary file, or UTF-16? that one: iconv -f UTF-16 -t UTF-8");
+  begin_ += size;
+  offset_ += size;
+  return true;
+}
+
+void character_source::refuse(std::string reason, std::string hint) const {
+  throw failure(failure_code::bad_data, std::move(reason) + ", at byte " + std::to_string(offset_),
+                path() + ":" + std::to_string(line_), std::move(hint));
+}
+
+text_reader::text_reader(const std::string& path, size_t window,
+                         const std::vector<std::string>& characters, text_targets targets)
+  : row_reader(path, path), source_(path), known_(characters), window_(window), targets_(targets) {
+  auto names = character_names(window);
+  if (targets == text_targets::next)
+    names.emplace_back(next_character);
+  set_columns(std::move(names), false);
+  if (targets == text_targets::next)
+    set_targets({window});
+}
+
+void text_reader::fill(size_t count) {
+  for (char32_t code = 0; recent_.size() < count && source_.next(code);) {
+    recent_.push_back({code, source_.line()});
+    if (known_.number_of(code) == known_.size() && unknown_count_++ == 0)
+      first_unknown_ = code;
+  }
+}
+
+bool text_reader::read_rows(table_chunk& out, size_t rows_max) {
+  out.clear();
+  fill(needed() - 1 + rows_max);
+  if (recent_.size() < needed()) {
+    if (!has_rows_)
+      throw failure(failure_code::bad_data,
+                    "the text has " + std::to_string(recent_.size()) + " characters; a row takes " +
+                      std::to_string(needed()),
+                    path(), "give the model a longer text");
+    return false;
+  }
+  has_rows_ = true;
+  out.row_count = recent_.size() - needed() + 1;
+  for (size_t row = 0; row < out.row_count; ++row)
+    keep(row, out);
+  recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(out.row_count));
+  return true;
+}
+
+void text_reader::keep(size_t row, table_chunk& out) const {
+  for (size_t i = row; i < row + window_; ++i)
+    out.features.push_back(static_cast<float>(known_.number_of(recent_[i].code)));
+  if (targets_ == text_targets::none)
+    return;
+  const auto& next = recent_[row + window_];
+  out.target_cells.push_back(utf8_of(next.code));
+  out.target_numbers.push_back(std::numeric_limits<double>::quiet_NaN());
+  out.lines.push_back(next.line);
+}
+
+void text_reader::fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
+                                 const std::string& hint) const {
+  fail_at_line(rows, i, reason, hint);
+}
+
+std::string text_reader::unknown_remark() const {
+  if (unknown_count_ == 0)
+    return {};
+  return std::to_string(unknown_count_) +
+         (unknown_count_ == 1 ? " character is none" : " characters are none") +
+         " that the model was trained on: " + shown_text(utf8_of(first_unknown_)) +
+         (unknown_count_ == 1 ? "" : " is the first");
 }
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// Reads a text into a table for models of characters. A row is a window of consecutive characters as their numbers
+// Reads a text into a table, or part by part, for models of characters. A row is a window of consecutive characters as their numbers
 // in the vocabulary, and its class is the character that follows:
 //
 //   the text "banana", windows of 3:  b a n -> a    a n a -> n    n a n -> a
@@ -8,6 +8,9 @@
 
 #pragma once
 
+#include "troupe/data/formats/text/vocabulary.hpp"
+#include "troupe/data/source/text_source.hpp"
+#include "troupe/data/table/row_reader.hpp"
 #include "troupe/data/table/table.hpp"
 
 #include <cstddef>
@@ -38,5 +41,78 @@ table read_text(const std::string& path, const text_options& options = {});
 std::vector<std::string> character_names(size_t window);
 
 inline constexpr const char* next_character = "next character";
+
+/// The characters of a text file, plain or gzip, one after the other: code points of UTF-8. A byte order mark at
+/// the begin is none of them.
+class character_source {
+public:
+  /// Opens the file. Throws what text_source throws.
+  explicit character_source(const std::string& path);
+
+  const std::string& path() const noexcept { return source_.path(); }
+
+  /// The next character; false at the end. Throws failure(bad_data), naming line and byte, where the bytes are
+  /// no UTF-8, and for the character 0, which texts do not have and UTF-16 has; what text_source throws.
+  bool next(char32_t& out);
+
+  /// The line of the character that was read last, from 1: a new line is the last one of its line.
+  size_t line() const noexcept { return line_; }
+
+private:
+  void fill();
+  [[noreturn]] void refuse(std::string reason, std::string hint) const;
+
+  text_source source_;
+  std::string bytes_;   ///< read, and ..
+  size_t begin_ = 0;    ///< .. from here on not yet given
+  uint64_t offset_ = 0; ///< in the text, of that byte
+  size_t line_ = 1;
+  bool ends_line_ = false; ///< the last character did
+  bool at_end_ = false;
+};
+
+enum class text_targets : uint8_t {
+  none, ///< and so the text's last window is a row too
+  next, ///< the character that follows is the target, whether or not it is of the vocabulary
+};
+
+/// Reads a text part by part (row_reader.hpp), for a model of characters. A row begins at each character, and characters
+/// have their numbers in the model's vocabulary.
+class text_reader : public row_reader {
+public:
+  /// Opens the file. Throws what character_source and `vocabulary` throw.
+  text_reader(const std::string& path, size_t window, const std::vector<std::string>& characters,
+              text_targets targets);
+
+  [[noreturn]] void fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
+                                   const std::string& hint) const override;
+
+  /// "3 characters are none of ..", of those read so far; empty: all are.
+  std::string unknown_remark() const;
+
+protected:
+  /// Throws failure(bad_data) for a text that is too short for a row.
+  bool read_rows(table_chunk& out, size_t rows_max) override;
+
+private:
+  struct character {
+    char32_t code;
+    size_t line;
+  };
+
+  void fill(size_t count);
+  void keep(size_t row, table_chunk& out) const;
+  /// Characters that a row needs.
+  size_t needed() const noexcept { return window_ + (targets_ == text_targets::next ? 1 : 0); }
+
+  character_source source_;
+  vocabulary known_;
+  size_t window_;
+  text_targets targets_;
+  std::vector<character> recent_; ///< from the next row's first one on
+  bool has_rows_ = false;
+  uint64_t unknown_count_ = 0;
+  char32_t first_unknown_ = 0;
+};
 
 } // namespace troupe

@@ -1,7 +1,7 @@
 // Runs that keep their best version: which one it is, and that its bits are those of a run that
 // never went beyond it.
 
-#include "troupe/data/table/target_squares.hpp"
+#include "troupe/data/table/dataset.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>

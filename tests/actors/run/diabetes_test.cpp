@@ -1,7 +1,7 @@
 // Linear regression on the diabetes data, standardised, all rows: every way to train it ends at the
 // least-squares solution, whose mean squared error is 2859.6963 and whose R^2 is 0.517748.
 
-#include "troupe/data/table/target_squares.hpp"
+#include "troupe/data/table/dataset.hpp"
 #include "troupe/tests/support/training.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,6 @@
 #include "troupe/data/rows_file/read_rows.hpp"
 #include "troupe/data/rows_file/write_rows.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/prepare_stored.hpp"
 #include "troupe/data/training_rows/synthetic.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

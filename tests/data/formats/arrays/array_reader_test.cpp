@@ -1,8 +1,6 @@
 // The part-by-part reader of arrays: the same rows and the same complaints as the reader of whole
 // files.
 
-#include "troupe/data/formats/arrays/array_reader.hpp"
-
 #include "troupe/data/formats/arrays/read_array.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/gzip_text.hpp"

@@ -1,4 +1,4 @@
-#include "troupe/data/table/dataset_check.hpp"
+#include "troupe/data/table/dataset.hpp"
 
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
@@ -95,6 +95,23 @@ void require_sound(const dataset& x) {
   require_count(weights, x.weights.size(), rows_with(x.weights));
   require_each(x.weights, std::span{&weights, 1}, "is not finite or below 0",
                [](float weight) { return is_finite(weight) && weight >= 0; });
+}
+
+double total_squares(const dataset& rows) {
+  if (rows.is_classification() || rows.row_count == 0)
+    return 0;
+  double total = 0;
+  for (size_t t = 0; t < rows.target_count; ++t) {
+    double mean = 0;
+    for (size_t i = 0; i < rows.row_count; ++i)
+      mean += rows.targets[i * rows.target_count + t];
+    mean /= static_cast<double>(rows.row_count);
+    for (size_t i = 0; i < rows.row_count; ++i) {
+      const double difference = rows.targets[i * rows.target_count + t] - mean;
+      total += difference * difference;
+    }
+  }
+  return total;
 }
 
 } // namespace troupe

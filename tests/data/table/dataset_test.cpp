@@ -1,4 +1,4 @@
-#include "troupe/data/table/dataset_check.hpp"
+#include "troupe/data/table/dataset.hpp"
 
 #include "troupe/data/text/failure.hpp"
 
