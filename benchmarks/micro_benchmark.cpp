@@ -11,7 +11,7 @@
 #include "troupe/models/base/random.hpp"
 #include "troupe/models/math/reduction.hpp"
 #include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 
 #include <benchmark/benchmark.h>
 #include <cblas.h>

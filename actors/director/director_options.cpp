@@ -9,7 +9,7 @@
 #include "troupe/data/table/dataset.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/models/base/arithmetic.hpp"
-#include "troupe/models/whole_model/make_whole_model_rule.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
 #include "troupe/actors/orders/client_work.hpp"
 
 #include "troupe/models/base/random.hpp"
-#include "troupe/models/merging/sign_flip.hpp"
+#include "troupe/models/merging/robust.hpp"
 
 #include <algorithm>
 #include <stdexcept>

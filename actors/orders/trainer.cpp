@@ -2,7 +2,7 @@
 
 #include "troupe/actors/base/guard.hpp"
 #include "troupe/actors/base/job_rows.hpp"
-#include "troupe/models/merging/sign_flip.hpp"
+#include "troupe/models/merging/robust.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 
 #include "troupe/models/base/index_range.hpp"
 #include "troupe/models/base/names.hpp"
-#include "troupe/models/metrics/metric_sums.hpp"
+#include "troupe/models/metrics/metric.hpp"
 #include "troupe/models/training/round_record.hpp"
 
 #include <caf/error.hpp>

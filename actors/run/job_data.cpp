@@ -16,7 +16,7 @@
 #include "troupe/data/training_rows/given_rows.hpp"
 #include "troupe/data/training_rows/stored_source.hpp"
 #include "troupe/data/training_rows/synthetic.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -23,8 +23,8 @@
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/training_rows/client_partition.hpp"
 #include "troupe/models/math/products.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
-#include "troupe/models/whole_model/make_whole_model_rule.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

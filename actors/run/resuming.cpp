@@ -6,7 +6,7 @@
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/data/checkpoint/checkpoint_fit.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/models/whole_model/make_whole_model_rule.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include "troupe/app/cluster/cluster_file.hpp"
 #include "troupe/app/toml/override.hpp"
 #include "troupe/data/identity/certificate.hpp"
+#include "troupe/data/identity/tls_files.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "troupe/app/job/job_text.hpp"
 
-#include "troupe/models/keys/other_names.hpp"
+#include "troupe/models/keys/key_table.hpp"
 
 #include <filesystem>
 

@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-/// The path of the one key whose last part, or other name (models/keys/other_names.hpp), is `name`:
+/// The path of the one key whose last part, or other name (models/keys/key_table.hpp), is `name`:
 /// "epochs" -> "training.epochs". Nothing when there is none, or more than one.
 std::optional<std::string> key_called(std::string_view name);
 

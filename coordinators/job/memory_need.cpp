@@ -3,7 +3,7 @@
 #include "troupe/coordinators/job/training_modes.hpp"
 #include "troupe/models/base/saturating.hpp"
 #include "troupe/models/network/chained_model.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include "troupe/coordinators/job/federated_job.hpp"
 #include "troupe/coordinators/job/job_problem.hpp"
 #include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
 #include "troupe/coordinators/modes/cohort.hpp"
 
 #include "troupe/models/base/random.hpp"
-#include "troupe/models/math/distributions.hpp"
 #include "troupe/models/math/elementary.hpp"
 
 #include <algorithm>

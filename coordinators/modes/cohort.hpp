@@ -88,7 +88,7 @@ struct cohort {
 /// `offsets`: where in the rows of all each client's begin, and the end (C + 1 numbers, rising).
 cohort cohort_of(const cohort_options& options, std::span<const uint32_t> offsets, uint64_t round);
 
-/// The same of those who were invited in another way (models/privacy/secret_cohort.hpp).
+/// The same of those who were invited in another way (models/privacy/secret_stream.hpp).
 cohort cohort_among(const cohort_options& options, std::span<const uint32_t> offsets,
                     uint64_t round, std::vector<uint32_t> invited);
 

@@ -3,7 +3,7 @@
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/lanes.hpp"
-#include "troupe/models/privacy/secret_cohort.hpp"
+#include "troupe/models/privacy/secret_stream.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -5,7 +5,7 @@
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/rounding.hpp"
 #include "troupe/models/math/lanes.hpp"
-#include "troupe/models/merging/elastic.hpp"
+#include "troupe/models/merging/average.hpp"
 
 #include <algorithm>
 #include <cstring>

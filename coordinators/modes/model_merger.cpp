@@ -1,7 +1,7 @@
 #include "troupe/coordinators/modes/model_merger.hpp"
 
 #include "troupe/models/base/rounding.hpp"
-#include "troupe/models/merging/layout_union.hpp"
+#include "troupe/models/merging/average.hpp"
 #include "troupe/models/merging/regression_mean.hpp"
 
 #include <algorithm>

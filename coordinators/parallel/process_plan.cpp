@@ -7,7 +7,7 @@
 #include "troupe/coordinators/step/placement.hpp"
 #include "troupe/models/segments/segment_chain.hpp"
 #include "troupe/models/training/whole_model_step.hpp"
-#include "troupe/models/whole_model/make_whole_model_rule.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 
 #include <algorithm>
 #include <bit>

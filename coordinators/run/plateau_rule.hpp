@@ -1,4 +1,4 @@
-// The plateau rule: from which steps on the learning rate is lower, by results (models/training/plateau.hpp).
+// The plateau rule: from which steps on the learning rate is lower, by results (models/training/schedule.hpp).
 //
 // Fed with the watched loss of each evaluated version, in order. After `patience` of them in a row without an
 // improvement the rate is lower from that version's step on, and the wait begins anew; the best loss stays what
@@ -7,7 +7,7 @@
 #pragma once
 
 #include "troupe/coordinators/job/stop_rule.hpp"
-#include "troupe/models/training/plateau.hpp"
+#include "troupe/models/training/schedule.hpp"
 
 #include <cstdint>
 #include <vector>

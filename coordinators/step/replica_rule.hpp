@@ -28,7 +28,7 @@ namespace troupe {
 struct horizon_rule {
   uint64_t version = 0;
   bool final = false;
-  std::vector<uint64_t> reductions{}; ///< of the rate up to there (models/training/plateau.hpp)
+  std::vector<uint64_t> reductions{}; ///< of the rate up to there (models/training/schedule.hpp)
 
   friend bool operator==(const horizon_rule&, const horizon_rule&) = default;
 };

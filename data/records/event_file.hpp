@@ -23,6 +23,8 @@
 
 namespace troupe {
 
+// What happens in a run: a decision or a fault, when, and why.
+
 /// A closed list; its table is below.
 enum class event_kind : uint8_t { begin, resume, row, news, left_out, end, failed };
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "troupe/models/base/version_hash.hpp"
-#include "troupe/models/metrics/metric_sums.hpp"
+#include "troupe/models/metrics/metric.hpp"
 #include "troupe/models/training/round_record.hpp"
 
 #include <cstddef>

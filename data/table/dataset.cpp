@@ -4,11 +4,10 @@
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/models/math/reduction.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <functional>
 
 namespace troupe {

@@ -1,9 +1,9 @@
-// Sparse rows in memory (models/base/sparse_rows.hpp), one behind the other: 8 bytes an entry and 8 a
+// Sparse rows in memory (models/base/batch.hpp), one behind the other: 8 bytes an entry and 8 a
 // row.
 
 #pragma once
 
-#include "troupe/models/base/sparse_rows.hpp"
+#include "troupe/models/base/batch.hpp"
 
 #include <cstddef>
 #include <cstdint>

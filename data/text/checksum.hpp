@@ -40,6 +40,8 @@ private:
   std::unique_ptr<state> state_;
 };
 
+/// CRC-32C (Castagnoli; reflected polynomial 0x82F63B78, RFC 3720 appendix B.4): the checksum of
+/// files that other programs define.
 /// 0xE3069283 of the nine bytes "123456789". A table of 1 KiB, a byte at a time: for records of some
 /// hundred bytes.
 uint32_t crc32c_of(std::span<const std::byte> bytes);

@@ -2,7 +2,6 @@
 
 #include "troupe/models/base/random.hpp"
 #include "troupe/models/base/rounding.hpp"
-#include "troupe/models/math/distributions.hpp"
 #include "troupe/models/math/elementary.hpp"
 
 #include <algorithm>

@@ -63,6 +63,9 @@ private:
   held_chunks held_;                                    ///< of a window
 };
 
+/// Prepares rows that stay in a file: who trains on them reads windows of them. What `prepare` does to all
+/// rows is done to each when it is read.
+///
 /// By lanes: `options.chunk_rows` are the file's. Takes no time for the rows unless some are kept for
 /// testing or validation: then labels or targets are read.
 ///

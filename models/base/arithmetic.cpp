@@ -6,9 +6,9 @@
 #include "troupe/models/losses/evaluate_loss.hpp"
 #include "troupe/models/math/products.hpp"
 #include "troupe/models/network/activation.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/training/regularization.hpp"
-#include "troupe/models/whole_model/make_whole_model_rule.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 
 #include <array>
 #include <bit>

@@ -82,4 +82,14 @@ void fill_normal(const random_sequence& sequence, uint64_t first, float deviatio
 /// The numbers 0 .. count - 1 in random order (Fisher & Yates; Durstenfeld 1964).
 std::vector<uint32_t> random_permutation(const random_sequence& sequence, uint32_t count);
 
+// Draws of distributions, in double, with our own elementary functions: the same on every machine.
+
+/// Normal with mean 0 and deviation 1 (Box & Muller 1958), two words.
+double draw_normal(word_reader& words);
+
+/// Log of a gamma variate with this shape > 0 and scale 1 (Marsaglia & Tsang 2000, "A simple method
+/// for generating gamma variables"; below 1 by their boost, x u^(1/shape)). The log, since with a
+/// shape of 0.001 most variates are below the least double.
+double draw_log_gamma(word_reader& words, double shape);
+
 } // namespace troupe

@@ -1,7 +1,6 @@
 #include "troupe/models/keys/key_table.hpp"
 
 #include "troupe/models/keys/closest_name.hpp"
-#include "troupe/models/keys/other_names.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -9,9 +9,21 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
+
+/// Words that people bring along from other programs, and what they are called here. Letters that
+/// happen to be alike are a worse guide: "alpha" is not a misspelt "rho".
+struct other_name {
+  std::string_view word; ///< the last part of a path, lower case, with '_'
+  std::string_view key;  ///< what it is called here; empty: nothing is, see `hint`
+  std::string_view hint{};
+};
+
+/// What the word of another program means here; nothing when nobody knows it.
+std::optional<other_name> other_name_of(std::string_view word);
 
 /// The key that somebody meant by `path`, given every path of its table; nothing when none is near.
 /// Prefers the same name in another section, then a sibling, then anything similar.

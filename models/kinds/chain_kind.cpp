@@ -1,6 +1,5 @@
 #include "troupe/models/kinds/chain_kind.hpp"
 
-#include "troupe/models/kinds/layer_kinds.hpp"
 #include "troupe/models/kinds/layer_text.hpp"
 
 #include <algorithm>

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "troupe/models/kinds/kind_table.hpp"
+#include "troupe/models/layers/layer_options.hpp"
 #include "troupe/models/network/layer_chain.hpp"
 
 #include <cstddef>
@@ -26,6 +27,14 @@
 #include <vector>
 
 namespace troupe {
+
+// Layers of a chain: the table of their kinds. Those of the library stand in it as those that an
+// application adds do, before the first job is read.
+
+using layer_table = kind_table<layer, layer_input>;
+
+/// The process's; also of threads that come and go.
+layer_table& layers();
 
 struct chain_options {
   std::vector<size_t> shape; ///< empty: {F}

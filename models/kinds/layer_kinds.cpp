@@ -1,4 +1,4 @@
-#include "troupe/models/kinds/layer_kinds.hpp"
+#include "troupe/models/kinds/chain_kind.hpp"
 
 #include "troupe/models/network/activation.hpp"
 

@@ -1,14 +1,50 @@
 #include "troupe/models/kinds/metric_kinds.hpp"
 
+#include "troupe/models/base/rounding.hpp"
 #include "troupe/models/metrics/class_metrics.hpp"
-#include "troupe/models/metrics/regression_metrics.hpp"
+#include "troupe/models/metrics/metric.hpp"
+#include "troupe/models/metrics/prediction_sums.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 
 namespace troupe {
 
 namespace {
+
+/// Metrics of regressions, over all targets of all rows: mae is the mean absolute error, rmse the root of
+/// the mean squared one.
+class error_metric final : public metric {
+public:
+  enum class figure : uint8_t { mean_absolute, root_mean_squared };
+
+  explicit error_metric(figure shown) : shown_(shown) {}
+
+  size_t sum_count() const override { return 2; }
+  void add(const judged_rows& rows, std::span<double> sums) const override;
+  std::optional<double> value(std::span<const double> sums) const override;
+
+private:
+  figure shown_;
+};
+
+// Errors, and how many.
+void error_metric::add(const judged_rows& rows, std::span<double> sums) const {
+  const default_rounding rounding;
+  const auto found =
+    compare(rows.predictions, rows.targets, std::max<size_t>(rows.prediction_count(), 1));
+  sums[0] += shown_ == figure::mean_absolute ? found.absolute_error_sum : found.squared_error_sum;
+  sums[1] += static_cast<double>(found.count);
+}
+
+std::optional<double> error_metric::value(std::span<const double> sums) const {
+  if (sums[1] == 0)
+    return std::nullopt;
+  const double mean = sums[0] / sums[1];
+  return shown_ == figure::mean_absolute ? mean : std::sqrt(mean);
+}
 
 struct no_options {};
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "troupe/models/layers/dense.hpp"
-#include "troupe/models/network/activation_pair.hpp"
+#include "troupe/models/network/activation.hpp"
 #include "troupe/models/network/dropout.hpp"
 
 #include <span>

@@ -1,4 +1,4 @@
-// What the layers of a chain can be told, and who makes them; models/kinds/layer_kinds.hpp has their
+// What the layers of a chain can be told, and who makes them; models/kinds/chain_kind.hpp has their
 // names in jobs, docs/layers.md their arithmetic. Each throws std::invalid_argument, with why, for rows
 // whose shape it does not take.
 

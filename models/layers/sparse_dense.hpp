@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "troupe/models/base/sparse_rows.hpp"
+#include "troupe/models/base/batch.hpp"
 #include "troupe/models/layers/dense.hpp"
 
 #include <span>

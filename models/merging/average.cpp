@@ -1,8 +1,10 @@
 #include "troupe/models/merging/average.hpp"
 
+#include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/multiversion.hpp"
 #include "troupe/models/math/reduction.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -62,6 +64,71 @@ void round_values(merge_rounding rounding, std::span<float> values) {
     return;
   for (auto& value : values)
     value = rounding == merge_rounding::floor ? std::floor(value) : std::ceil(value);
+}
+
+namespace {
+
+std::string shape_text(const std::vector<size_t>& shape) {
+  std::string result;
+  for (auto extent : shape)
+    result += (result.empty() ? "" : " x ") + std::to_string(extent);
+  return result;
+}
+
+} // namespace
+
+parameter_layout union_of(std::span<const parameter_layout* const> layouts) {
+  parameter_layout result;
+  for (const auto* layout : layouts)
+    for (const auto& tensor : layout->tensors()) {
+      const auto* known = result.find(tensor.name);
+      if (known == nullptr)
+        result.add(tensor.name, tensor.shape);
+      else if (known->shape != tensor.shape)
+        throw std::invalid_argument("union of layouts: tensor '" + tensor.name + "' is " +
+                                    shape_text(known->shape) + " in one model and " +
+                                    shape_text(tensor.shape) + " in another");
+    }
+  return result;
+}
+
+std::vector<float> relaid(std::span<const float> values, const parameter_layout& from,
+                          const parameter_layout& to) {
+  if (values.size() != from.size())
+    throw std::invalid_argument("relaid model: the layout has " + std::to_string(from.size()) +
+                                " values, the model " + std::to_string(values.size()));
+  std::vector<float> result(to.size());
+  for (const auto& tensor : from.tensors()) {
+    const auto* place = to.find(tensor.name);
+    if (place == nullptr || place->size != tensor.size)
+      throw std::invalid_argument("relaid model: there is no place for tensor '" + tensor.name +
+                                  "'");
+    copy_values(values.subspan(tensor.offset, tensor.size),
+                result.begin() + static_cast<std::ptrdiff_t>(place->offset));
+  }
+  return result;
+}
+
+elastic_result elastic_average(std::span<const float> centre, model_list locals, double alpha) {
+  require_mergeable("elastic average", locals);
+  if (centre.size() != locals.front().size())
+    throw std::invalid_argument("elastic average: the centre has " + std::to_string(centre.size()) +
+                                " parameters, the models " + std::to_string(locals.front().size()));
+  if (!(alpha > 0 && alpha <= 1))
+    throw std::invalid_argument("elastic average: alpha must be above 0 and at most 1");
+  std::vector<double> sum(centre.size());
+  elastic_result result;
+  for (const auto& local : locals) {
+    auto& moved = result.locals.emplace_back(centre.size());
+    for (size_t i = 0; i < centre.size(); ++i) {
+      const double d = static_cast<double>(local[i]) - static_cast<double>(centre[i]);
+      sum[i] += d;
+      moved[i] = static_cast<float>(static_cast<double>(local[i]) - alpha * d);
+    }
+  }
+  for (size_t i = 0; i < centre.size(); ++i)
+    result.centre.push_back(static_cast<float>(static_cast<double>(centre[i]) + alpha * sum[i]));
+  return result;
 }
 
 } // namespace troupe

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "troupe/models/base/names.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 
 #include <array>
 #include <cstdint>
@@ -42,5 +43,32 @@ void round_values(merge_rounding rounding, std::span<float> values);
 /// Throws std::invalid_argument, in the name of `rule`, for no models, sizes that differ or a value
 /// that is not finite.
 void require_mergeable(const char* rule, model_list models);
+
+// Models with different tensors, made to one layout: the union of their names, what is missing = 0.
+
+/// All tensors of all layouts, each where it first appears, layout by layout in the order given.
+/// Throws std::invalid_argument when a name has two shapes.
+parameter_layout union_of(std::span<const parameter_layout* const> layouts);
+
+/// `values` of layout `from`, laid out as `to` says; tensors `from` does not have are 0. Throws
+/// std::invalid_argument when sizes differ or `to` lacks a tensor.
+std::vector<float> relaid(std::span<const float> values, const parameter_layout& from,
+                          const parameter_layout& to);
+
+/// Elastic averaging: children and a centre that pull at each other, without becoming one.
+///
+/// Zhang, Choromanska & LeCun 2015, "Deep learning with elastic averaging SGD", eq. 5 and 6: with
+/// d_i = theta_i - centre, all taken at the same centre,
+///   theta_i' = theta_i - alpha d_i;   centre' = centre + alpha sum_i d_i
+/// Children may differ and so look around; the centre is the model. The paper's beta is n alpha: the
+/// centre's share of the way to the children's mean, stable below 1 (they use 0.9).
+struct elastic_result {
+  std::vector<float> centre;              ///< P
+  std::vector<std::vector<float>> locals; ///< n x P, in the order given
+};
+
+/// Sums run in double in the order given. One child alone is the asynchronous form (section 3.2 of
+/// the paper). Throws std::invalid_argument as weighted_sum does, and unless 0 < alpha <= 1.
+elastic_result elastic_average(std::span<const float> centre, model_list locals, double alpha);
 
 } // namespace troupe

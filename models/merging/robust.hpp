@@ -66,4 +66,9 @@ struct geometric_median_result {
 geometric_median_result geometric_median(model_list models, std::span<const double> weights,
                                          const geometric_median_options& options = {});
 
+/// A faulty member's model, for rehearsals of robust merging.
+/// values (P) := start - factor (values - start), element by element: the update reversed, and
+/// `factor` times as long. Throws std::invalid_argument when sizes differ.
+void flip_update(std::span<const float> start, double factor, std::span<float> values);
+
 } // namespace troupe

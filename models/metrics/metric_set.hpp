@@ -5,7 +5,7 @@
 #pragma once
 
 #include "troupe/models/kinds/metric_kinds.hpp"
-#include "troupe/models/metrics/metric_sums.hpp"
+#include "troupe/models/metrics/metric.hpp"
 
 #include <memory>
 #include <span>

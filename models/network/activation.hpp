@@ -98,4 +98,11 @@ void add_bias_and_activate(activation_kind kind, std::span<const float> bias,
 void multiply_by_derivative(activation_kind kind, std::span<const float> kept,
                             std::span<float> delta);
 
+/// Where the derivative cannot be told from the output, both at once: they share what takes the time. What a
+/// layer then keeps for backward is the derivative itself.
+/// `values` become f(values), `derivative` f'(values). Throws std::invalid_argument for a kind with
+/// another derivative than one by the input (`derivative_needs_input`), and for other sizes.
+void activate_and_derive(activation_kind kind, std::span<float> values,
+                         std::span<float> derivative);
+
 } // namespace troupe

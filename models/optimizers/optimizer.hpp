@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -72,7 +73,7 @@ public:
   virtual size_t slot_count() const = 0;
 
   /// Figures of step `t` over `sample_count` samples. `reductions`: what results led to
-  /// (models/training/plateau.hpp).
+  /// (models/training/schedule.hpp).
   update_step begin_step(uint64_t t, uint64_t sample_count, direction way,
                          std::span<const uint64_t> reductions = {}) const;
 
@@ -95,5 +96,10 @@ private:
 
   optimizer_options options_;
 };
+
+/// The optimizer of the given options.
+/// Throws std::invalid_argument when a constant is out of its range, or the kind's rule is not
+/// element-wise.
+std::unique_ptr<optimizer> make_optimizer(const optimizer_options& options);
 
 } // namespace troupe

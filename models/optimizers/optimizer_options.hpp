@@ -13,7 +13,6 @@
 
 #include "troupe/models/base/names.hpp"
 #include "troupe/models/kinds/component.hpp"
-#include "troupe/models/training/plateau.hpp"
 #include "troupe/models/training/schedule.hpp"
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "troupe/models/base/index_range.hpp"
-#include "troupe/models/math/block_totals.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/network/parameter_layout.hpp"
 #include "troupe/models/optimizers/optimizer_options.hpp"
 

@@ -2,8 +2,8 @@
 
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/math/block_totals.hpp"
 #include "troupe/models/math/lanes.hpp"
+#include "troupe/models/math/tree_accumulator.hpp"
 #include "troupe/models/whole_model/two_loop.hpp"
 
 #include <algorithm>

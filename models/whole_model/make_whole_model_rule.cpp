@@ -1,4 +1,4 @@
-#include "troupe/models/whole_model/make_whole_model_rule.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 
 #include "troupe/models/whole_model/adafactor.hpp"
 #include "troupe/models/whole_model/lbfgs.hpp"

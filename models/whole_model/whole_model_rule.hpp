@@ -19,10 +19,12 @@
 
 #include "troupe/models/base/batch.hpp"
 #include "troupe/models/base/index_range.hpp"
+#include "troupe/models/network/parameter_layout.hpp"
 #include "troupe/models/optimizers/optimizer.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -85,5 +87,10 @@ private:
 /// `rule.update` by an owner of the whole model: with the totals of its own blocks.
 std::optional<batch_sums> update_alone(const whole_model_rule& rule, whole_model_update x,
                                        optimizer_state& state);
+
+/// The whole-model rule of the given options for a model of this layout.
+/// Throws std::invalid_argument when a constant is out of its range, or the kind's rule is none.
+std::unique_ptr<whole_model_rule> make_whole_model_rule(const optimizer_options& options,
+                                                        const parameter_layout& layout);
 
 } // namespace troupe

@@ -7,15 +7,14 @@
 #include "troupe/models/base/rounding.hpp"
 #include "troupe/models/kinds/chain_kind.hpp"
 #include "troupe/models/kinds/made_values.hpp"
-#include "troupe/models/math/distributions.hpp"
 #include "troupe/models/math/elementary.hpp"
 #include "troupe/models/math/products.hpp"
 #include "troupe/models/merging/ring_sum.hpp"
 #include "troupe/models/merging/robust.hpp"
 #include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/privacy/accountant.hpp"
-#include "troupe/models/privacy/discrete_gaussian.hpp"
+#include "troupe/models/privacy/private_sum.hpp"
 #include "troupe/models/solvers/least_squares.hpp"
 
 #include <cstdio>

@@ -8,7 +8,7 @@
 #include "troupe/models/math/lanes.hpp"
 #include "troupe/models/math/products.hpp"
 #include "troupe/models/network/activation.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 
 #include <gtest/gtest.h>
 

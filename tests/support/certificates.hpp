@@ -4,6 +4,7 @@
 
 #include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/identity/certificate.hpp"
+#include "troupe/data/identity/tls_files.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 
 #include <chrono>

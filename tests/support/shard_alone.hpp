@@ -5,7 +5,7 @@
 #include "troupe/actors/protocol/seam_messages.hpp"
 #include "troupe/actors/run/configure.hpp"
 #include "troupe/actors/step/shard.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

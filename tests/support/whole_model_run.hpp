@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include "troupe/models/whole_model/make_whole_model_rule.hpp"
 #include "troupe/models/whole_model/whole_model_rule.hpp"
 
 #include <functional>

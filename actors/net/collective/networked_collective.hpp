@@ -16,7 +16,7 @@
 
 #include "troupe/actors/collective/collective_member.hpp"
 #include "troupe/coordinators/membership/cluster_plan.hpp"
-#include "troupe/data/identity/certificate.hpp"
+#include "troupe/data/identity/tls_files.hpp"
 
 #include <caf/fwd.hpp>
 

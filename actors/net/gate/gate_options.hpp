@@ -5,7 +5,7 @@
 #include "troupe/actors/net/socket/endpoint.hpp"
 #include "troupe/coordinators/base/moment.hpp"
 #include "troupe/coordinators/links/admission.hpp"
-#include "troupe/data/identity/certificate.hpp"
+#include "troupe/data/identity/tls_files.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include "troupe/coordinators/job/job.hpp"
 #include "troupe/coordinators/membership/cluster_plan.hpp"
 #include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/identity/certificate.hpp"
+#include "troupe/data/identity/tls_files.hpp"
 #include "troupe/data/records/run_recorder.hpp"
 
 #include <functional>

@@ -15,6 +15,7 @@
 
 namespace troupe {
 
+/// Clients' names as rows come that say whose they are, and their numbers in the end.
 class client_finder {
 public:
   /// The next row is this client's.

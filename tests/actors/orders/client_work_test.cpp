@@ -3,7 +3,7 @@
 #include "troupe/actors/orders/client_work.hpp"
 
 #include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/tests/support/models.hpp"
 #include "troupe/tests/support/reference.hpp"
 

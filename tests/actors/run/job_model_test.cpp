@@ -4,7 +4,7 @@
 #include "troupe/data/training_rows/batch_reader.hpp"
 #include "troupe/models/math/reduction.hpp"
 #include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/solvers/least_squares.hpp"
 #include "troupe/tests/support/training.hpp"
 

@@ -4,7 +4,7 @@
 #include "troupe/actors/run/configure.hpp"
 #include "troupe/actors/step/shard.hpp"
 #include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -1,9 +1,11 @@
 #include "troupe/models/base/buffer.hpp"
+#include "troupe/models/base/large_pages.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <thread>
+#include <vector>
 
 namespace troupe::buffer_test {
 
@@ -75,6 +77,27 @@ TEST(buffer_pool, serves_threads_that_hand_buffers_to_each_other) {
   work();
   other.join();
   EXPECT_LE(pool.made_count(), 4u);
+}
+
+TEST(large_pages, room_is_made_once_and_what_was_there_stays) {
+  std::vector<float> values{1, 2, 3};
+  reserve_large(values, 10'000'000);
+  EXPECT_GE(values.capacity(), 10'000'000u);
+  EXPECT_EQ(values, (std::vector<float>{1, 2, 3}));
+  const auto* before = values.data();
+  reserve_large(values, 100);
+  values.resize(10'000'000, 7.0f);
+  EXPECT_EQ(values.data(), before);
+  EXPECT_EQ(values[2], 3.0f);
+  EXPECT_EQ(values.back(), 7.0f);
+}
+
+TEST(large_pages, advice_leaves_memory_as_it_is) {
+  std::vector<char> bytes(size_t{5} << 20, 'x');
+  advise_large_pages(bytes.data() + 1, bytes.size() - 1);
+  advise_large_pages(bytes.data(), 10); // no whole page: nothing happens
+  advise_large_pages(nullptr, 0);
+  EXPECT_EQ(bytes, std::vector<char>(size_t{5} << 20, 'x'));
 }
 
 } // namespace troupe::buffer_test

@@ -1,6 +1,6 @@
 #include "troupe/models/kinds/model_kinds.hpp"
 #include "troupe/models/kinds/optimizer_kinds.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/segments/segment_chain.hpp"
 #include "troupe/tests/support/wave.hpp"
 

@@ -1,7 +1,6 @@
 // The text that says what layers a chain has.
 
 #include "troupe/models/kinds/chain_kind.hpp"
-#include "troupe/models/kinds/layer_kinds.hpp"
 #include "troupe/models/kinds/layer_text.hpp"
 #include "troupe/models/kinds/model_kinds.hpp"
 #include "troupe/models/kinds/option.hpp"

@@ -1,6 +1,6 @@
 // Chains of layers: what single layers do with rows, and what they refuse.
 
-#include "troupe/models/kinds/layer_kinds.hpp"
+#include "troupe/models/kinds/chain_kind.hpp"
 #include "troupe/models/kinds/made_values.hpp"
 #include "troupe/models/verify/verify.hpp"
 #include "troupe/tests/models/layers/chains.hpp"

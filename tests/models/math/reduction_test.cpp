@@ -1,5 +1,5 @@
 #include "troupe/models/math/reduction.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 
 #include "troupe/models/base/random.hpp"
 #include "troupe/models/math/tree_accumulator.hpp"

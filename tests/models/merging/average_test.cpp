@@ -1,6 +1,5 @@
 #include "troupe/models/merging/average.hpp"
 
-#include "troupe/models/merging/layout_union.hpp"
 #include "troupe/tests/support/models.hpp"
 
 #include <gtest/gtest.h>

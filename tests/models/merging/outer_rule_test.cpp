@@ -2,8 +2,8 @@
 
 #include "troupe/models/merging/outer_rule.hpp"
 
+#include "troupe/models/merging/average.hpp"
 #include "troupe/models/merging/delay_compensation.hpp"
-#include "troupe/models/merging/elastic.hpp"
 #include "troupe/models/merging/parameter_average.hpp"
 #include "troupe/tests/support/models.hpp"
 #include "troupe/tests/support/reference.hpp"

@@ -1,6 +1,5 @@
-#include "troupe/models/merging/robust.hpp"
-
 #include "troupe/models/merging/merge_weights.hpp"
+#include "troupe/models/merging/robust.hpp"
 #include "troupe/tests/support/models.hpp"
 #include "troupe/tests/support/reference.hpp"
 
@@ -167,6 +166,27 @@ TEST(robust_merge, values_that_are_not_finite_are_refused) {
   EXPECT_THROW(trimmed_mean(spans_of(models), 1), std::invalid_argument);
   EXPECT_THROW(krum(spans_of(models), 0), std::invalid_argument);
   EXPECT_THROW(geometric_median(spans_of(models), equal_weights(3)), std::invalid_argument);
+}
+
+using test::floats;
+
+TEST(sign_flip, hands_in_the_update_reversed_and_so_many_times_as_long) {
+  floats values{3, -1, 5};
+  flip_update(floats{1, 1, 5}, 4, values); // updates 2, -2, 0
+  EXPECT_EQ(values, (floats{-7, 9, 5}));
+}
+
+TEST(sign_flip, of_factor_one_is_the_mirror_image) {
+  floats values{3, -1};
+  flip_update(floats{1, 1}, 1, values);
+  EXPECT_EQ(values, (floats{-1, 3}));
+  flip_update(floats{1, 1}, 1, values);
+  EXPECT_EQ(values, (floats{3, -1})) << "and back";
+}
+
+TEST(sign_flip, refuses_a_start_of_another_size) {
+  floats values{3, -1};
+  EXPECT_THROW(flip_update(floats{1}, 1, values), std::invalid_argument);
 }
 
 } // namespace troupe::robust_test

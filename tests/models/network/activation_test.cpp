@@ -1,7 +1,5 @@
 #include "troupe/models/network/activation.hpp"
 
-#include "troupe/models/network/activation_pair.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -3,7 +3,7 @@
 #include "troupe/models/base/random.hpp"
 #include "troupe/models/math/reduction.hpp"
 #include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/tests/support/counted_allocations.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/whole_model/lbfgs.hpp"
 
 #include "troupe/models/training/whole_model_step.hpp"
-#include "troupe/models/whole_model/make_whole_model_rule.hpp"
+#include "troupe/models/whole_model/whole_model_rule.hpp"
 #include "troupe/tests/support/reference.hpp"
 #include "troupe/tests/support/whole_model_run.hpp"
 

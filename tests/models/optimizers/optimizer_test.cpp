@@ -1,4 +1,4 @@
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 
 #include "troupe/tests/support/reference.hpp"
 

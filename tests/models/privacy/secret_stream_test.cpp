@@ -1,4 +1,3 @@
-#include "troupe/models/privacy/secret_cohort.hpp"
 #include "troupe/models/privacy/secret_stream.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Linear and logistic regression end where theory says: at the solution of Newton's method.
 
 #include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/tests/support/reference.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/training/regularization.hpp"
 
 #include "troupe/models/base/random.hpp"

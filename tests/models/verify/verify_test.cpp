@@ -2,7 +2,7 @@
 
 #include "troupe/models/losses/evaluate_loss.hpp"
 #include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/make_optimizer.hpp"
+#include "troupe/models/optimizers/optimizer.hpp"
 #include "troupe/models/verify/verify.hpp"
 #include "troupe/tests/support/wave.hpp"
 

@@ -1,5 +1,3 @@
-#include "troupe/models/math/block_totals.hpp"
-
 #include "troupe/models/math/tree_accumulator.hpp"
 
 namespace troupe {
