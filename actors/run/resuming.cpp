@@ -4,7 +4,7 @@
 #include "troupe/actors/run/process.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/data/checkpoint/checkpoint_fit.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/models/whole_model/whole_model_rule.hpp"
 

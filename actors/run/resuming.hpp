@@ -1,5 +1,5 @@
 // Going on from a checkpoint: whether it can be one of the job
-// (data/checkpoint/checkpoint_fit.hpp).
+// (data/checkpoint/checkpoint.hpp).
 
 #pragma once
 

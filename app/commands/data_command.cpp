@@ -8,7 +8,7 @@
 #include "troupe/data/formats/read_data.hpp"
 #include "troupe/data/rows_file/convert_rows.hpp"
 #include "troupe/data/rows_file/rows_reader.hpp"
-#include "troupe/data/rows_file/write_rows.hpp"
+#include "troupe/data/rows_file/rows_writer.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 

@@ -77,7 +77,7 @@ void watch_stop_signals(milliseconds one_signal, bool is_quiet) {
   struct sigaction action {};
   action.sa_handler = on_stop_signal;
   action.sa_flags =
-    SA_RESTART; // whoever reads data asks between pieces (data/source/reading_stop.hpp)
+    SA_RESTART; // whoever reads data asks between pieces (data/source/text_source.hpp)
   sigemptyset(&action.sa_mask);
   for (const int number : stop_signals)
     handle_unless_ignored(number, action, nullptr);

@@ -1,4 +1,4 @@
-#include "troupe/data/checkpoint/checkpoint_fit.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "troupe/data/checkpoint/checkpoint_output.hpp"
 #include "troupe/data/disk/atomic_file.hpp"
 #include "troupe/data/disk/disk.hpp"
-#include "troupe/data/disk/disk_failure.hpp"
+#include "troupe/data/disk/open_file.hpp"
 #include "troupe/data/disk/scratch_tensor.hpp"
 #include "troupe/data/text/checksum.hpp"
 

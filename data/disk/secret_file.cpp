@@ -1,6 +1,5 @@
 #include "troupe/data/disk/secret_file.hpp"
 
-#include "troupe/data/disk/disk_failure.hpp"
 #include "troupe/data/disk/open_file.hpp"
 #include "troupe/data/text/failure.hpp"
 

@@ -1,7 +1,7 @@
 #include "troupe/data/privacy/key_file.hpp"
 
 #include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/disk/disk_failure.hpp"
+#include "troupe/data/disk/open_file.hpp"
 #include "troupe/data/disk/secret_file.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"

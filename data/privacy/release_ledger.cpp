@@ -1,6 +1,6 @@
 #include "troupe/data/privacy/release_ledger.hpp"
 
-#include "troupe/data/disk/disk_failure.hpp"
+#include "troupe/data/disk/open_file.hpp"
 #include "troupe/data/text/failure.hpp"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "troupe/data/rows_file/bucket_shuffle.hpp"
 #include "troupe/data/rows_file/rows_header.hpp"
 #include "troupe/data/rows_file/rows_writer.hpp"
-#include "troupe/data/source/reading_stop.hpp"
+#include "troupe/data/source/text_source.hpp"
 #include "troupe/data/table/row_reader.hpp"
 #include "troupe/data/table/table.hpp"
 #include "troupe/data/text/failure.hpp"

@@ -1,7 +1,7 @@
 #include "troupe/data/rows_file/rows_file.hpp"
 
 #include "troupe/data/model_file/safetensors_header.hpp"
-#include "troupe/data/rows_file/rows_front.hpp"
+#include "troupe/data/rows_file/rows_header.hpp"
 #include "troupe/data/text/checksum.hpp"
 #include "troupe/data/text/digest.hpp"
 #include "troupe/data/text/failure.hpp"

@@ -1,4 +1,4 @@
-#include "troupe/data/rows_file/rows_front.hpp"
+#include "troupe/data/rows_file/rows_header.hpp"
 
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"

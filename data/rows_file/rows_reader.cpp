@@ -1,11 +1,14 @@
 #include "troupe/data/rows_file/rows_reader.hpp"
 
+#include "troupe/data/source/text_source.hpp"
+#include "troupe/data/table/memory_room.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/number_text.hpp"
 
 #include <fmt/format.h>
 
 #include <limits>
+#include <string>
 #include <utility>
 
 namespace troupe {
@@ -72,6 +75,44 @@ void rows_reader::fail_at_target(const table_chunk& rows, size_t i, const std::s
   const auto width = rows.target_cells.size() / rows.row_count;
   const auto row = rows_given_ - rows.row_count + i / width;
   throw failure(failure_code::bad_data, reason, path() + ": row " + std::to_string(row), hint);
+}
+
+dataset names_of(const rows_header& header) {
+  dataset result;
+  result.feature_count = header.feature_count;
+  result.feature_names = header.feature_names;
+  result.classes = header.classes;
+  result.target_count = header.target_count();
+  result.target_names = header.target_names;
+  return result;
+}
+
+dataset read_rows(const rows_file& file, uint64_t bytes_max) {
+  const auto& header = file.header();
+  const auto bytes =
+    header.row_count * (header.feature_count * sizeof(float) + header.target_bytes());
+  const auto room = bytes_max > 0 ? bytes_max : memory_available();
+  if (bytes > room)
+    throw failure(failure_code::bad_data,
+                  "its rows need " + std::to_string(bytes) + " bytes of memory, " +
+                    std::to_string(room) + " are available",
+                  file.path(),
+                  "leave them on the disk: data.shuffle = \"lanes\" trains on windows of them");
+  auto result = names_of(header);
+  result.row_count = header.row_count;
+  result.features.resize(header.row_count * header.feature_count);
+  size_t row = 0;
+  for (uint64_t number = 0; number < header.chunk_count(); ++number) {
+    reading_stop::check();
+    const auto chunk = file.read_chunk(number);
+    for (size_t i = 0; i < chunk.row_count; ++i, ++row)
+      file.copy_features(
+        chunk, i,
+        std::span{result.features}.subspan(row * header.feature_count, header.feature_count));
+    result.labels.insert(result.labels.end(), chunk.labels.begin(), chunk.labels.end());
+    result.targets.insert(result.targets.end(), chunk.targets.begin(), chunk.targets.end());
+  }
+  return result;
 }
 
 } // namespace troupe

@@ -1,9 +1,10 @@
-// Reads a file of rows (rows_header.hpp) part by part (row_reader.hpp), for those who take any format:
+// Reads a file of rows (rows_header.hpp) whole, or part by part (row_reader.hpp) for those who take any format:
 // columns are its features and then its targets; a class is told by its name.
 
 #pragma once
 
 #include "troupe/data/rows_file/rows_file.hpp"
+#include "troupe/data/table/dataset.hpp"
 #include "troupe/data/table/row_reader.hpp"
 
 #include <cstdint>
@@ -33,5 +34,14 @@ private:
   uint64_t rows_given_ = 0;     ///< of the file
   std::vector<float> features_; ///< of one row
 };
+
+// A file of rows (rows_header.hpp) read whole into memory, and its names without rows.
+
+/// Names and shape, without rows.
+dataset names_of(const rows_header& header);
+
+/// All rows. Throws failure(bad_data), with both numbers, when they need more memory than
+/// `bytes_max` (0: than is available); what rows_file::read_chunk throws.
+dataset read_rows(const rows_file& file, uint64_t bytes_max = 0);
 
 } // namespace troupe

@@ -2,7 +2,7 @@
 
 #include "troupe/data/checkpoint/checkpoint_store.hpp"
 #include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/disk/disk_failure.hpp"
+#include "troupe/data/disk/open_file.hpp"
 #include "troupe/data/records/event_file.hpp"
 #include "troupe/data/records/tensorboard_file.hpp"
 #include "troupe/data/run_folder/flight_files.hpp"

@@ -1,5 +1,7 @@
 #include "troupe/data/table/memory_room.hpp"
 
+#include "troupe/data/text/failure.hpp"
+
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace troupe {
 
@@ -124,6 +127,16 @@ void spare_address_space() {
 uint64_t memory_available(const memory_sources& from) {
   const auto left = memory_left(from);
   return std::min({left.machine, left.groups, left.address_space});
+}
+
+table_limit::table_limit(std::string path, uint64_t bytes_max)
+  : path_(std::move(path)), bytes_max_(bytes_max ? bytes_max : memory_available()) {}
+
+void table_limit::refuse(uint64_t bytes) const {
+  throw failure(failure_code::bad_data,
+                "the table needs at least " + std::to_string(bytes) + " bytes of memory, " +
+                  std::to_string(bytes_max_) + " are available",
+                path_, "train on a part of the rows, or on a machine with more memory");
 }
 
 } // namespace troupe

@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "troupe/data/table/sparse_matrix.hpp"
+#include "troupe/data/table/dataset.hpp"
 #include "troupe/models/base/batch.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "troupe/data/training_rows/given_rows.hpp"
+#include "troupe/data/training_rows/prepare.hpp"
 
 #include "troupe/data/model_file/saved_model.hpp"
 #include "troupe/data/text/digest.hpp"

@@ -1,7 +1,7 @@
 #include "troupe/data/training_rows/stored_source.hpp"
 
-#include "troupe/data/rows_file/read_rows.hpp"
-#include "troupe/data/source/reading_stop.hpp"
+#include "troupe/data/rows_file/rows_reader.hpp"
+#include "troupe/data/source/text_source.hpp"
 #include "troupe/models/base/copy_values.hpp"
 #include "troupe/models/base/rounding.hpp"
 

@@ -1,8 +1,8 @@
 // Checkpoints: the whole file, its head with the checksum mended (no search would find a good one),
 // and the record alone. What can be read is held against a job, whose shape the seeds have.
 
+#include "troupe/data/checkpoint/checkpoint.hpp"
 #include "troupe/data/checkpoint/checkpoint_file.hpp"
-#include "troupe/data/checkpoint/checkpoint_fit.hpp"
 #include "troupe/data/checkpoint/checkpoint_record.hpp"
 #include "troupe/data/text/checksum.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"

@@ -12,7 +12,7 @@
 #include "troupe/data/model_file/safetensors.hpp"
 #include "troupe/data/records/run_recorder.hpp"
 #include "troupe/data/records/trace_file.hpp"
-#include "troupe/data/rows_file/write_rows.hpp"
+#include "troupe/data/rows_file/rows_writer.hpp"
 #include "troupe/tests/fuzz/wire_types.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/plain_disk.hpp"

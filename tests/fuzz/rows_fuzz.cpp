@@ -1,6 +1,5 @@
 // Files of rows for training: safetensors with conventions of their own (data/rows_file).
 
-#include "troupe/data/rows_file/read_rows.hpp"
 #include "troupe/data/rows_file/rows_reader.hpp"
 #include "troupe/tests/fuzz/hostile.hpp"
 

@@ -1,7 +1,7 @@
 #include "troupe/data/formats/arrays/read_array.hpp"
 
 #include "troupe/data/formats/arrays/array_rows.hpp"
-#include "troupe/data/table/table_limit.hpp"
+#include "troupe/data/table/memory_room.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/models/base/large_pages.hpp"

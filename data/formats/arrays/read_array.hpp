@@ -25,7 +25,7 @@ struct array_options {
   /// "last" or the 0-based index of the target's column, when there is no file of targets.
   std::string target = "last";
   size_t columns_max = size_t{1} << 24;
-  uint64_t table_bytes_max = 0; ///< 0: the memory that is available (table_limit.hpp)
+  uint64_t table_bytes_max = 0; ///< 0: the memory that is available (memory_room.hpp)
 };
 
 /// The file that holds the labels of images at `path`, by MNIST's custom of names; empty when

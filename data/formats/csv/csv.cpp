@@ -3,7 +3,7 @@
 #include "troupe/data/formats/csv/csv_header.hpp"
 #include "troupe/data/formats/csv/csv_reader.hpp"
 #include "troupe/data/formats/csv/side_columns.hpp"
-#include "troupe/data/table/table_limit.hpp"
+#include "troupe/data/table/memory_room.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/models/base/large_pages.hpp"

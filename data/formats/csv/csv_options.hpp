@@ -28,7 +28,7 @@ struct csv_options {
   csv_dialect dialect = {};
   size_t line_bytes_max = size_t{16} << 20; ///< of one record, line breaks in quotes included
   size_t columns_max = 1'000'000;
-  uint64_t table_bytes_max = 0; ///< 0: the memory that is available (table_limit.hpp)
+  uint64_t table_bytes_max = 0; ///< 0: the memory that is available (memory_room.hpp)
 };
 
 } // namespace troupe

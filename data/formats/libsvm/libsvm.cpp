@@ -1,8 +1,8 @@
 #include "troupe/data/formats/libsvm/libsvm.hpp"
 
 #include "troupe/data/formats/libsvm/libsvm_rows.hpp"
-#include "troupe/data/table/sparse_matrix.hpp"
-#include "troupe/data/table/table_limit.hpp"
+#include "troupe/data/table/dataset.hpp"
+#include "troupe/data/table/memory_room.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/models/base/large_pages.hpp"
 

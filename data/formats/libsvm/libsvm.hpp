@@ -40,7 +40,7 @@ struct libsvm_options {
   /// A few bytes of text can ask for any size of dense table. It may have so many values for each
   /// byte of text, and 4 Mi besides: 64 bytes of memory a byte.
   size_t values_per_byte_max = 16;
-  uint64_t table_bytes_max = 0; ///< 0: the memory that is available (table_limit.hpp)
+  uint64_t table_bytes_max = 0; ///< 0: the memory that is available (memory_room.hpp)
 };
 
 /// Reads the file at `path`. There are as many features as the largest index asks for, or as hashing

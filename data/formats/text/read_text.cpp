@@ -1,7 +1,7 @@
 #include "troupe/data/formats/text/read_text.hpp"
 
 #include "troupe/data/formats/text/vocabulary.hpp"
-#include "troupe/data/table/table_limit.hpp"
+#include "troupe/data/table/memory_room.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/text/shown_text.hpp"
 #include "troupe/data/text/utf8.hpp"

@@ -26,7 +26,7 @@ struct text_options {
   /// Of the text that a model is trained on; empty: of this one. A character that is none of these has, in a
   /// window, the number behind the last one.
   std::vector<std::string> vocabulary = {};
-  uint64_t table_bytes_max = 0; ///< 0: the memory that is available (table_limit.hpp)
+  uint64_t table_bytes_max = 0; ///< 0: the memory that is available (memory_room.hpp)
 };
 
 /// Features are called c0, c1, .., the target "next character". `table::overlap` is how many rows that follow share a

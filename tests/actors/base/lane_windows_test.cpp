@@ -1,6 +1,6 @@
 #include "troupe/actors/base/lane_windows.hpp"
 
-#include "troupe/data/rows_file/write_rows.hpp"
+#include "troupe/data/rows_file/rows_writer.hpp"
 #include "troupe/data/training_rows/stored_source.hpp"
 #include "troupe/data/training_rows/synthetic.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"

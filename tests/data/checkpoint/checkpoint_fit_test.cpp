@@ -1,6 +1,6 @@
 // Checkpoints with right checksums and another shape: each field is held against the job.
 
-#include "troupe/data/checkpoint/checkpoint_fit.hpp"
+#include "troupe/data/checkpoint/checkpoint.hpp"
 
 #include "troupe/tests/support/some_checkpoint.hpp"
 

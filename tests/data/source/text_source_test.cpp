@@ -1,7 +1,6 @@
 #include "troupe/data/source/text_source.hpp"
 
 #include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/source/reading_stop.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"

@@ -1,7 +1,7 @@
 #include "troupe/data/training_rows/stored_source.hpp"
 
-#include "troupe/data/rows_file/read_rows.hpp"
-#include "troupe/data/rows_file/write_rows.hpp"
+#include "troupe/data/rows_file/rows_reader.hpp"
+#include "troupe/data/rows_file/rows_writer.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/data/training_rows/synthetic.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
