@@ -1,9 +1,15 @@
 #include "troupe/models/optimizers/optimizer.hpp"
 
 #include "troupe/models/kinds/optimizer_kinds.hpp"
+#include "troupe/models/optimizers/adadelta.hpp"
 #include "troupe/models/optimizers/adagrad.hpp"
 #include "troupe/models/optimizers/adam.hpp"
+#include "troupe/models/optimizers/adamax.hpp"
+#include "troupe/models/optimizers/adamw.hpp"
 #include "troupe/models/optimizers/element_wise.hpp"
+#include "troupe/models/optimizers/nadam.hpp"
+#include "troupe/models/optimizers/radam.hpp"
+#include "troupe/models/optimizers/rmsprop.hpp"
 #include "troupe/models/optimizers/rprop.hpp"
 #include "troupe/models/optimizers/sgd.hpp"
 
