@@ -159,8 +159,7 @@ activation_list activations(const model_source& source, size_t hidden_count) {
 /// The loss with its constants. Files of earlier releases lack some: those are the usual ones.
 loss_options loss_of(const model_source& source, size_t outputs) {
   loss_options result = source.choice<loss_kind>("loss");
-  if (source.find("link"))
-    result.link = source.choice<link_kind>("link");
+  result.link = source.find("link") ? source.choice<link_kind>("link") : result.link;
   for (const auto& [name, member, loss] : loss_numbers)
     if (const std::string key{name}; source.find(key))
       result.*member = source.positive(key);
