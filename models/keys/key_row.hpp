@@ -54,7 +54,8 @@ struct key_row : key_texts {
   std::string path; ///< "training.batch_size", or relative to the table it belongs to
   std::shared_ptr<const key_type> type;
   std::function<void*(Target&)> member;
-  bool is_file = false; ///< a path, relative to the file that names it
+  bool is_file = false;       ///< a path, relative to the file that names it
+  bool empty_is_unset = true; ///< where `unset` says something: an empty text or list is no value
   key_effect effect = key_effect::bits;
 
   std::string words() const { return type->words(); }
@@ -69,7 +70,7 @@ struct key_row : key_texts {
   std::optional<std::string> get(const Target& target) const {
     auto text = type->text_at(member(const_cast<Target&>(target)));
     const bool is_empty = text && (*text == "\"\"" || *text == "[]");
-    return is_empty && !unset.empty() ? std::nullopt : text;
+    return is_empty && empty_is_unset && !unset.empty() ? std::nullopt : text;
   }
   /// Gives the target this key's value of another one: an untouched one takes the key back.
   void copy(Target& target, const Target& from) const {

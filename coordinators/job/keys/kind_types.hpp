@@ -109,7 +109,8 @@ void add_options(job_key_rows& out, const std::string& section, const Table& tab
                                   [part](job& x) -> component& { return (x.*part).own; }}
         .add(info.name, type,
              {type->each([](const option_info& x) { return x.meaning; }),
-              type->each([](const option_info& x) { return option_text(x.fallback); })});
+              type->each([](const option_info& x) { return option_text(x.fallback); })})
+        .empty_is_unset = false;
     }
 }
 
