@@ -2,17 +2,33 @@
 # Debian's own first: it has the packages that scripts/install-dependencies installs.
 find_program(TROUPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(TROUPE_PYTHON python3 REQUIRED)
+set(here ${CMAKE_CURRENT_SOURCE_DIR})
+set(folders ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
 
-# A script of scripts/, with the build folder, the source folder and these arguments. It may skip (77).
-function(troupe_script_test name script)
-  add_test(NAME ${name} COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/${script}_test.py
-                                ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${ARGN})
+# A script that may skip (77).
+function(troupe_command_test name)
+  add_test(NAME ${name} COMMAND ${ARGN})
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
 endfunction()
 
-foreach(name IN ITEMS check_laws count_tests mentions)
-  add_test(NAME ${name} COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/${name}_test.py)
+# Scripts of scripts/, with the build folder and the source folder: each is a path without _test.py, of which
+# the last part names the test, or NAME:PATH.
+function(troupe_script_tests)
+  foreach(script IN LISTS ARGN)
+    string(REGEX MATCH "^([^:]*):(.*)" named ${script})
+    get_filename_component(name ${script} NAME)
+    if(named)
+      set(name ${CMAKE_MATCH_1})
+      set(script ${CMAKE_MATCH_2})
+    endif()
+    troupe_command_test(${name} ${TROUPE_PYTHON} -B ${here}/scripts/${script}_test.py ${folders})
   endforeach()
+endfunction()
+
+foreach(name IN ITEMS laws/check_laws laws/count_tests package/mentions)
+  get_filename_component(test ${name} NAME)
+  add_test(NAME ${test} COMMAND ${TROUPE_PYTHON} -B ${here}/scripts/${name}_test.py)
+endforeach()
 
 # The models' room alone, by another compiler and on another processor.
 foreach(name IN ITEMS clang++ aarch64-linux-gnu-g++)
@@ -20,97 +36,73 @@ foreach(name IN ITEMS clang++ aarch64-linux-gnu-g++)
   if(name MATCHES aarch64)
     set(more -static -- qemu-aarch64-static)
   endif()
-  add_test(NAME golden_${name} COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/golden/models_golden.py
-                                       ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/golden-${name} ${name} ${more})
-  set_tests_properties(golden_${name} PROPERTIES SKIP_RETURN_CODE 77)
+  troupe_command_test(golden_${name} ${TROUPE_PYTHON} -B ${here}/golden/models_golden.py ${PROJECT_SOURCE_DIR}
+                                     ${PROJECT_BINARY_DIR}/golden-${name} ${name} ${more})
 endforeach()
 
-set(troupe_examples_test ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/scripts/examples_test.py)
+# What an example prints, or does: its name, what scripts/examples_test.py does with it, and on what.
+set(examples ${PROJECT_SOURCE_DIR}/examples)
+function(troupe_example_test name)
+  add_test(NAME example_${name} COMMAND ${TROUPE_PYTHON} -B ${here}/scripts/examples_test.py ${ARGN})
+endfunction()
 if(TROUPE_BUILD_EXAMPLES)
   foreach(name IN ITEMS collectives digits gradients_coordinator parameters_coordinator embed estimator
                         linear_regression_parallel online)
-    add_test(NAME example_${name} COMMAND ${troupe_examples_test} program $<TARGET_FILE:example_${name}>
-                                          ${PROJECT_SOURCE_DIR}/examples/${name}.cpp)
+    troupe_example_test(${name} program $<TARGET_FILE:example_${name}> ${examples}/${name}.cpp)
   endforeach()
-  add_test(NAME example_networked_collectives
-           COMMAND ${troupe_examples_test} processes $<TARGET_FILE:example_networked_collectives>
-                   ${PROJECT_SOURCE_DIR}/examples/networked_collectives.cpp)
+  set(name networked_collectives)
+  troupe_example_test(${name} processes $<TARGET_FILE:example_${name}> ${examples}/${name}.cpp)
 endif()
 
 if(TROUPE_BUILD_COMMAND)
   # Programs that tests run beside the command.
-  foreach(name IN ITEMS explain/hanging kinds/own_kinds)
+  foreach(name IN ITEMS explain/hanging kinds/own_kinds disk/checkpoint_writer)
     get_filename_component(program ${name} NAME)
     add_executable(${program} scripts/${name}.cpp)
     target_link_libraries(${program} PRIVATE troupe::command troupe_settings)
   endforeach()
   add_library(slow_disk MODULE scripts/explain/slow_disk.cpp)
-  add_executable(checkpoint_writer scripts/checkpoint_writer.cpp)
-  target_link_libraries(checkpoint_writer PRIVATE troupe troupe_settings)
 
-  add_test(NAME fuzz_sources COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/sources_test.py
+  add_test(NAME fuzz_sources COMMAND ${TROUPE_PYTHON} -B ${here}/fuzz/sources_test.py
                                      ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-  foreach(name IN ITEMS checkpoint_disk cluster_faults cluster_modes cluster_namespaces cluster_placements
-                        cluster_refusals cluster_wire deploy digits early_stopping faulty_files hung_threads
-                        impostors large_model launch linear_examples missing_nodes mnist model_commands modes
-                        resume signals ssh_launch status surroundings tls tls_wires)
-    troupe_script_test(${name} ${name})
-  endforeach()
-  add_test(NAME golden COMMAND ${TROUPE_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/golden/golden_test.py
-                               ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  foreach(name IN ITEMS explain/hangs flight/flight kinds/layers kinds/metrics kinds/own_kinds kinds/plateau
-                        page/page page/timeline rows/columns rows/rows rows/tables sweep/sweep
-                        tools/comparison tools/tools)
-    get_filename_component(test ${name} NAME)
-    troupe_script_test(${test} ${name})
-  endforeach()
-  foreach(name IN ITEMS splits weights pipelines text)
-    troupe_script_test(table_${name} rows/${name})
-  endforeach()
-  foreach(name IN ITEMS visitors faults)
-    troupe_script_test(page_${name} page/${name})
-  endforeach()
-  troupe_script_test(key_effects keys/key_effects)
-  troupe_script_test(private_runs federated/private)
-  troupe_script_test(private_walk federated/private_walk)
-  troupe_script_test(cluster_random cluster_random 1 101)
+  troupe_command_test(golden ${TROUPE_PYTHON} -B ${here}/golden/golden_test.py ${folders})
+  troupe_script_tests(
+    cluster_faults cluster_modes cluster_namespaces cluster_placements cluster_refusals cluster_wire deploy
+    disk/checkpoint_disk disk/faulty_files examples/digits examples/linear_examples examples/mnist examples/modes
+    explain/hangs flight/flight hung_threads impostors keys/key_effects kinds/layers kinds/metrics kinds/own_kinds
+    kinds/plateau large_model launch missing_nodes model_commands page/page page/timeline page_faults:page/faults
+    page_visitors:page/visitors private_runs:federated/private federated/private_walk resume rows/columns rows/rows
+    rows/tables signals ssh_launch status surroundings sweep/sweep table_pipelines:rows/pipelines
+    table_splits:rows/splits table_text:rows/text table_weights:rows/weights tls tls_wires tools/comparison
+    tools/tools)
+  troupe_command_test(cluster_random ${TROUPE_PYTHON} -B ${here}/scripts/cluster_random_test.py ${folders} 1 101)
   if(TROUPE_BUILD_PYTHON)
-    troupe_script_test(python python/python)
-    troupe_script_test(onnx python/onnx)
-    troupe_script_test(python_regressions python/regressions)
+    troupe_script_tests(python/python python/onnx python_regressions:python/regressions)
   endif()
 
-  add_test(NAME example_commands COMMAND ${troupe_examples_test} commands $<TARGET_FILE:troupe_command>)
-  add_test(NAME example_jobs COMMAND ${troupe_examples_test} jobs $<TARGET_FILE:troupe_command>
-                                     ${PROJECT_SOURCE_DIR}/examples)
-  add_test(NAME example_kill_a_worker
-           COMMAND ${troupe_examples_test} shell $<TARGET_FILE:troupe_command>
-                   ${PROJECT_SOURCE_DIR}/examples/cluster/kill_a_worker.sh)
+  set(troupe $<TARGET_FILE:troupe_command>)
+  troupe_example_test(commands commands ${troupe})
+  troupe_example_test(jobs jobs ${troupe} ${examples})
+  troupe_example_test(kill_a_worker shell ${troupe} ${examples}/cluster/kill_a_worker.sh)
   if(TROUPE_BUILD_EXAMPLES AND TROUPE_BUILD_PYTHON)
-    add_test(NAME example_documents COMMAND ${troupe_examples_test} documents $<TARGET_FILE:troupe_command>)
+    troupe_example_test(documents documents ${troupe})
   endif()
   if(TROUPE_BUILD_EXAMPLES)
-    add_test(NAME example_own_model COMMAND ${troupe_examples_test} kinds $<TARGET_FILE:example_own_model>
-                                            model.hidden= model.kind=quadratic model.rank=3)
-    add_test(NAME example_own_optimizer
-             COMMAND ${troupe_examples_test} kinds $<TARGET_FILE:example_own_optimizer>
-                     optimizer.kind=lion optimizer.learning_rate=0.001)
-    add_test(NAME example_own_metric COMMAND ${troupe_examples_test} kinds $<TARGET_FILE:example_own_metric>
-                                             "training.metrics=[\"top-3\", \"auc\"]")
-    add_test(NAME example_embedded_node
-             COMMAND ${troupe_examples_test} embedded $<TARGET_FILE:troupe_command>
-                     $<TARGET_FILE:example_embedded_node>
-                     ${PROJECT_SOURCE_DIR}/examples/cluster/embedded_node.cpp)
+    troupe_example_test(own_model kinds $<TARGET_FILE:example_own_model> model.hidden= model.kind=quadratic
+                        model.rank=3)
+    troupe_example_test(own_optimizer kinds $<TARGET_FILE:example_own_optimizer> optimizer.kind=lion
+                        optimizer.learning_rate=0.001)
+    troupe_example_test(own_metric kinds $<TARGET_FILE:example_own_metric> "training.metrics=[\"top-3\", \"auc\"]")
+    troupe_example_test(embedded_node embedded ${troupe} $<TARGET_FILE:example_embedded_node>
+                        ${examples}/cluster/embedded_node.cpp)
   endif()
   if(TROUPE_INSTALL)
-    add_test(NAME consumer COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/scripts/consumer_test.sh
-                                   ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+    add_test(NAME consumer COMMAND ${here}/scripts/package/consumer_test.sh ${PROJECT_SOURCE_DIR}
+                                   ${PROJECT_BINARY_DIR})
   endif()
   if(TROUPE_INSTALL AND NOT TROUPE_SANITIZE)
-    troupe_script_test(command_files command_files)
+    troupe_script_tests(package/command_files)
     # scripts/soak builds an application against the packages, too.
-    add_test(NAME package COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/scripts/package_test.sh
-                                  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-    set_tests_properties(package PROPERTIES SKIP_RETURN_CODE 77)
+    troupe_command_test(package ${here}/scripts/package/package_test.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   endif()
 endif()

@@ -24,7 +24,7 @@ import time
 import unittest
 import unittest.mock
 
-from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, HEARTBEAT, JOB, LOST_AFTER, PLACEMENTS,
+from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, JOB, LOST_AFTER, PLACEMENTS,
                          Cluster, EqualRuns, cluster_text, deadly_row, nodes_on_loopback, rows_in,
                          settings_of, timeouts, trained_alone)
 from patience import HANG, SLOWNESS

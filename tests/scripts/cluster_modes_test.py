@@ -20,8 +20,9 @@ import time
 import unittest
 
 from patience import HANG
-from cluster_run import (DIRECTOR, LOST_AFTER, SOURCE, Cluster, EqualRuns, cluster_text,
-                         nodes_on_loopback, timeouts, trained_alone)
+from cluster_run import (DIRECTOR, LOST_AFTER, Cluster, EqualRuns, cluster_text, nodes_on_loopback, timeouts,
+                         trained_alone)
+from command import SOURCE
 
 TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
@@ -109,18 +110,17 @@ class ClusterModes(EqualRuns):
         self.assertIn(steps - judged, (0, 1, 2))
 
     def expect_equal_rounds(self, result, cluster, epochs, settings=()):
-        key = (epochs, *settings)
-        if key not in self.undisturbed:
-            self.undisturbed[key] = trained_alone(ROUNDS, [f"training.epochs={epochs}", *settings])
-        for name in ("parameters_sha256", "job_sha256", "steps", "test_loss", "train_loss"):
-            self.assertEqual(result[name], self.undisturbed[key][name], cluster.messages())
+        self.expect_equal_to(ROUNDS, [f"training.epochs={epochs}", *settings], result, cluster)
 
     def expect_equal_federated(self, result, cluster, rounds):
-        key = ("federated", rounds)
+        self.expect_equal_to(FEDERATED, [f"federated.rounds={rounds}"], result, cluster)
+
+    def expect_equal_to(self, job, settings, result, cluster):
+        key = (job, *settings)
         if key not in self.undisturbed:
-            self.undisturbed[key] = trained_alone(FEDERATED, [f"federated.rounds={rounds}"])
-        for name in ("parameters_sha256", "job_sha256", "steps", "test_loss", "train_loss"):
-            self.assertEqual(result[name], self.undisturbed[key][name], cluster.messages())
+            self.undisturbed[key] = trained_alone(job, settings)
+        self.expect_figures(result, self.undisturbed[key], (
+            "parameters_sha256", "job_sha256", "steps", "test_loss", "train_loss"), cluster.messages())
 
     def expect_equal_or_learned(self, mode, result, cluster):
         if mode is None:
@@ -240,23 +240,19 @@ class ClusterModes(EqualRuns):
 
     def test_rows_that_say_whose_they_are(self):
         """Clients of a column: all processes find the same ones, and the bits of one process."""
-        with tempfile.TemporaryDirectory() as folder:
-            draw = random.Random(SEED)
-            lines = ["x,y,who,kind"]
-            for _ in range(600):
-                x, y = draw.uniform(-1, 1), draw.uniform(-1, 1)
-                lines.append(f"{x},{y},site {draw.randint(1, 30)},{'in' if x + y > 0 else 'out'}")
-            job = os.path.join(folder, "sites.toml")
-            for name, text in (("rows.csv", "\n".join(lines) + "\n"), ("sites.toml", SITES)):
-                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-                    file.write(text)
-            alone = trained_alone(job)
-            nodes = nodes_on_loopback(PEERS)
-            text = cluster_text(nodes, "", timeouts(), job)
-            with tempfile.TemporaryDirectory() as place, Cluster(place, text, nodes) as cluster:
-                result = cluster.result()
-                for name in ("parameters_sha256", "job_sha256", "steps", "test_loss", "clients"):
-                    self.assertEqual(result[name], alone[name], cluster.messages())
+        draw = random.Random(SEED)
+        lines = ["x,y,who,kind"]
+        for _ in range(600):
+            x, y = draw.uniform(-1, 1), draw.uniform(-1, 1)
+            lines.append(f"{x},{y},site {draw.randint(1, 30)},{'in' if x + y > 0 else 'out'}")
+        self.write("rows.csv", "\n".join(lines) + "\n")
+        job = self.write("sites.toml", SITES)
+        alone = trained_alone(job)
+        nodes = nodes_on_loopback(PEERS)
+        text = cluster_text(nodes, "", timeouts(), job)
+        with Cluster(self.folder, text, nodes) as cluster:
+            self.expect_figures(cluster.result(), alone, (
+                "parameters_sha256", "job_sha256", "steps", "test_loss", "clients"), cluster.messages())
 
     def test_without_its_keeper_a_run_ends(self):
         with tempfile.TemporaryDirectory() as folder, \

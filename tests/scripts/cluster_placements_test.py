@@ -9,16 +9,13 @@ part when the folder TROUPE_DATA_DIR has its 10,000 rows.
 """
 
 import itertools
-import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
-from cluster_run import SOURCE, TROUPE, Node, cluster_text, timeouts, trained_alone
-from patience import HANG, SLOWNESS
+from cluster_run import Node, cluster_text, timeouts, trained_alone
+from command import JOB, SOURCE, CommandTest, main
+from patience import SLOWNESS
 from secured_cluster import make_certificates, tls_text
 
 ALL = sys.argv[3:] == ["all"]
@@ -51,17 +48,13 @@ def placements():
     return result
 
 
-class Placements(unittest.TestCase):
-    def launch(self, text):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "cluster.toml")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-            run = subprocess.run([TROUPE, "launch", path, "--json", "--quiet"], cwd=folder,
-                                 capture_output=True, text=True, timeout=HANG, check=False)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return json.loads(run.stdout)
+class PlacedTest(CommandTest):
+    def write_cluster(self, shapes, job, keys="", settings=""):
+        nodes = [Node("main" if i == 0 else f"n{i}", *shape, "127.0.0.1:0") for i, shape in enumerate(shapes)]
+        return self.write("cluster.toml", keys + cluster_text(nodes, settings, timeouts(5 * SLOWNESS, 60), job))
 
+
+class Placements(PlacedTest):
     def test_every_placement_gives_the_bits_of_one_process(self):
         for name, settings, many, few in JOBS:
             epochs = many if ALL else few
@@ -74,13 +67,9 @@ class Placements(unittest.TestCase):
             for placement, shapes in placements().items():
                 with self.subTest(job=name, placement=placement):
                     begin = time.monotonic()
-                    nodes = [Node("main" if i == 0 else f"n{i}", *shape, "127.0.0.1:0")
-                             for i, shape in enumerate(shapes)]
-                    result = self.launch(settings + cluster_text(nodes, job=job,
-                                                                 timing=timeouts(5 * SLOWNESS, 60)))
-                    for key in ("parameters_sha256", "job_sha256", "steps", "train_loss",
-                                "test_loss", "test_accuracy", "test_r2"):
-                        self.assertEqual(result[key], alone[key], key)
+                    result = self.result_of("launch", self.write_cluster(shapes, job, keys=settings), "--quiet",
+                                            "--overwrite")
+                    self.expect_figures(result, alone, (*FIGURES, "test_r2"))
                     self.assertEqual(result["nodes"], len(shapes))
                     self.assertEqual(result["rollbacks"], 0)
                     # What is asked for again comes 200 ms late: no step may need that.
@@ -91,7 +80,7 @@ class Placements(unittest.TestCase):
 
 # ---- Models that several processes carry ----
 
-DIGITS = os.path.join(SOURCE, "examples", "digits.toml")
+FIGURES = ("parameters_sha256", "job_sha256", "steps", "train_loss", "test_loss", "test_accuracy")
 MODEL = ["model.hidden=[48, 48, 48]", "model.cuts=4", "training.slices=6"]
 EPOCHS = 4
 
@@ -152,41 +141,15 @@ def bytes_of(plan, steps):
     return {kind: count for kind, count in kinds.items() if count or kind == "result"}
 
 
-class Splits(unittest.TestCase):
-    def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
-
-    def tearDown(self):
-        self.place.cleanup()
-
-    def write(self, shapes, settings, job):
-        nodes = [Node("main" if i == 0 else f"n{i}", *shape, "127.0.0.1:0")
-                 for i, shape in enumerate(shapes)]
-        path = os.path.join(self.folder, "cluster.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(cluster_text(nodes, settings, job=job, timing=timeouts(5 * SLOWNESS, 60)))
-        return path
-
-    def troupe(self, *words, expected=0):
-        run = subprocess.run([TROUPE, *words], cwd=self.folder, capture_output=True, text=True,
-                             timeout=HANG, check=False)
-        self.assertEqual(run.returncode, expected, run.stderr)
-        return json.loads(run.stdout)
-
-    def launch(self, split, *words, more="", expected=0):
+class Splits(PlacedTest):
+    def launch(self, split, *words, more="", code=0):
         tensor, pipeline, shapes, sharded = split
-        file = self.write(shapes, settings_of(tensor, pipeline, sharded) + more, DIGITS)
-        return self.troupe("launch", file, "--json", "--quiet", *words, expected=expected)
-
-    def expect_equal(self, result, alone, what):
-        for key in ("parameters_sha256", "job_sha256", "steps", "train_loss", "test_loss",
-                    "test_accuracy"):
-            self.assertEqual(result[key], alone[key], f"{key}, {what}")
+        file = self.write_cluster(shapes, JOB, settings=settings_of(tensor, pipeline, sharded) + more)
+        return self.result_of("launch", file, "--quiet", *words, code=code)
 
     def test_every_split_gives_the_bits_of_one_process(self):
         epochs = f"training.epochs={EPOCHS}"
-        alone = trained_alone(DIGITS, [*MODEL, epochs])
+        alone = trained_alone(JOB, [*MODEL, epochs])
         make_certificates(os.path.join(self.folder, "keys"), "main", "n1", "n2", "n3")
         secured = tls_text(os.path.join(self.folder, "keys"))
         for split, more in itertools.product(SPLITS, ["", secured]):
@@ -194,7 +157,7 @@ class Splits(unittest.TestCase):
                 continue
             with self.subTest(split=split, secured=bool(more)):
                 result = self.launch(split, "--overwrite", "--set", epochs, more=more)
-                self.expect_equal(result, alone, split)
+                self.expect_figures(result, alone, FIGURES, split)
                 self.assertEqual(result["rollbacks"], 0)
                 self.assertLess(result["resends"], result["steps"] / 4)
                 self.assertEqual("seam" in result["bytes_by_kind"], split[:2] != (1, 1))
@@ -213,29 +176,27 @@ class Splits(unittest.TestCase):
 
     def test_a_run_goes_on_under_any_other_split(self):
         half = ["--set", "training.epochs=2"]
-        alone = trained_alone(DIGITS, [*MODEL, "training.epochs=4"])
+        alone = trained_alone(JOB, [*MODEL, "training.epochs=4"])
         pairs = list(itertools.permutations(SPLITS, 2))
         for first, second in pairs if ALL else pairs[::11]:
             with self.subTest(first=first, second=second):
                 self.launch(first, "--overwrite", *half)
                 result = self.launch(second, "--resume", "--set", "training.epochs=4")
-                self.expect_equal(result, alone, (first, second))
+                self.expect_figures(result, alone, FIGURES, (first, second))
 
     def test_bytes_of_each_kind_are_those_of_the_plan(self):
-        job = os.path.join(self.folder, "job.toml")
-        with open(job, "w", encoding="utf-8") as file:
-            file.write(EQUAL_STEPS)
+        job = self.write("job.toml", EQUAL_STEPS)
         counted = []
         formats = itertools.cycle(["", 'training.exchange = "bf16"\n'])
         for (tensor, pipeline, shapes, sharded), exchange in zip(SPLITS, formats):
             if sharded and max(replicas for replicas, _ in shapes) > 1:
                 continue  # replicas of a process share what they fetch at the same time
             with self.subTest(split=(tensor, pipeline, shapes, sharded)):
-                file = self.write(shapes, split_text(tensor, pipeline, sharded) + exchange, job)
-                result = self.troupe("launch", file, "--json", "--quiet", "--overwrite")
+                file = self.write_cluster(shapes, job, settings=split_text(tensor, pipeline, sharded) + exchange)
+                result = self.result_of("launch", file, "--quiet", "--overwrite")
                 if result["resends"] == 0 and result["views"] == 1:
                     counted.append(shapes)
-                    plan = self.troupe("config", "show", file, "--plan", "--json")
+                    plan = self.result_of("config", "show", file, "--plan")
                     kinds, planned = result["bytes_by_kind"], bytes_of(plan, result["steps"])
                     # The last version, and the result for the director, may be on their way when
                     # bytes are counted last.
@@ -248,9 +209,9 @@ class Splits(unittest.TestCase):
         self.assertGreaterEqual(len(counted), 2, "so many runs sent something twice")
 
     def test_fewer_replicas_than_a_group_are_refused_by_name(self):
-        end = self.launch((4, 2, [(2, 1), (3, 1)], False), expected=78)["error"]
+        end = self.launch((4, 2, [(2, 1), (3, 1)], False), code=78)["error"]
         self.assertIn("a group needs 8 replicas, the nodes have 5 in all", end["what"])
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    main()

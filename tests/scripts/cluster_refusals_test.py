@@ -15,13 +15,12 @@ import re
 import shutil
 import socket
 import stat
-import subprocess
-import sys
 import tempfile
 import unittest
 
-from cluster_run import (JOB, SOURCE, TROUPE, Cluster, EqualRuns, Node, cluster_text, free_ports,
-                         hello_of, nodes_on_loopback, settings_of, timeouts)
+from cluster_run import (Cluster, EqualRuns, Node, cluster_text, free_ports, hello_of, nodes_on_loopback, settings_of,
+                         timeouts)
+from command import JOB, SOURCE, TROUPE, CommandTest, finished, main
 from patience import HANG, SLOWNESS
 
 DIGITS = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
@@ -39,15 +38,13 @@ class StrangersAtARunningCluster(EqualRuns):
     """F8: the second is refused by name, the first is undisturbed."""
 
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
+        super().setUp()
         self.nodes = nodes_on_loopback(SHAPES)
         self.cluster = Cluster(self.folder, cluster_text(self.nodes, settings_of(EPOCHS), TIMING),
                                self.nodes)
 
     def tearDown(self):
         self.cluster.leave()
-        self.place.cleanup()
 
     def wait_for_epochs(self):
         self.assertTrue(self.cluster.wait_for_epoch(5), self.cluster.messages())
@@ -60,12 +57,9 @@ class StrangersAtARunningCluster(EqualRuns):
         nodes = [Node(x.name, x.replicas, x.shards, x.address) for x in self.nodes]
         nodes[2].listen = f"127.0.0.1:{free_ports(1)[0]}"
         change(nodes)
-        path = os.path.join(self.folder, "second.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(cluster_text(nodes, settings_of(EPOCHS), TIMING))
-        run = subprocess.run([TROUPE, "node", path, "--name", "right", *arguments],
-                             cwd=self.folder, capture_output=True, text=True, timeout=HANG,
-                             check=False, env=dict(os.environ, **(environment or {})))
+        path = self.write("second.toml", cluster_text(nodes, settings_of(EPOCHS), TIMING))
+        run = self.troupe("node", path, "--name", "right", *arguments, code=None,
+                          env={**os.environ, **(environment or {})})
         self.assertTrue(self.cluster.is_running(), "the cluster ended too soon to see a stranger")
         return run.returncode, run.stderr
 
@@ -200,30 +194,22 @@ class OldProgram(unittest.TestCase):
         self.assertIn("main and left differ in their version of troupe: 99.0 and", words)
 
 
-class Starts(unittest.TestCase):
+class Starts(CommandTest):
     """F10, port in use, bad host, no permission: one line, right exit code."""
 
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
+        super().setUp()
         os.chmod(self.folder, 0o755)
-
-    def tearDown(self):
-        self.place.cleanup()
 
     def run_node(self, listen, more="", user=None, troupe=TROUPE):
         nodes = nodes_on_loopback([(1, 1)])
         nodes[0].listen = listen
-        path = os.path.join(self.folder, "cluster.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(more + cluster_text(nodes, settings_of(2),
-                                           job=os.path.join(self.folder, "job.toml")))
+        path = self.write("cluster.toml", more + cluster_text(nodes, settings_of(2), job=self.folder / "job.toml"))
         shutil.copy(JOB, os.path.join(self.folder, "job.toml"))
         os.makedirs(os.path.join(self.folder, "data"), exist_ok=True)
         shutil.copy(DIGITS, os.path.join(self.folder, "data"))
-        return subprocess.run([troupe, "node", path, "--name", "main", "--json"], cwd=self.folder,
-                              capture_output=True, text=True, timeout=HANG, check=False, user=user,
-                              group=user)
+        return finished(troupe, "node", path, "--name", "main", "--json", code=None, cwd=self.folder, user=user,
+                        group=user)
 
     def expect(self, run, code, *words):
         """One error, with the reason in its first line; a hint may follow, and nothing else."""
@@ -286,4 +272,4 @@ class Starts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    main()

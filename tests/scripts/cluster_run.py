@@ -16,20 +16,16 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
-import unittest
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from command import JOB, TROUPE, CommandTest, finished, sets_of
 from patience import HANG, SLOWNESS
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TROUPE = os.path.join(BUILD, "bin", "troupe")
-JOB = os.path.join(SOURCE, "examples", "digits.toml")
 DIRECTOR = "main"
 HEARTBEAT = 0.2 * SLOWNESS  # seconds; of all clusters unless a test says otherwise
 LOST_AFTER = 1.0 * SLOWNESS  # seconds
@@ -58,16 +54,17 @@ def free_ports(count):
     return ports
 
 
+def children_of(launcher):
+    """Name -> number of a launcher's processes for its nodes."""
+    children = {}
+    for number in Path(f"/proc/{launcher}/task/{launcher}/children").read_text(encoding="utf-8").split():
+        words = Path(f"/proc/{number}/cmdline").read_text(encoding="utf-8").split("\0")
+        children[words[words.index("--name") + 1]] = int(number)
+    return children
+
+
 def child_of(launcher, name):
-    """The number of a launcher's process for the node of this name."""
-    with open(f"/proc/{launcher}/task/{launcher}/children", encoding="utf-8") as file:
-        children = file.read().split()
-    for number in children:
-        with open(f"/proc/{number}/cmdline", "rb") as file:
-            words = file.read().decode().split("\0")
-        if words[words.index("--name") + 1] == name:
-            return int(number)
-    raise AssertionError(f"no process of {name}")
+    return children_of(launcher)[name]
 
 
 def hello_of(line):
@@ -102,9 +99,14 @@ class Node:
                 + ("director = true\n" if self.name == DIRECTOR else ""))
 
 
-def nodes_on_loopback(shapes):
-    return [Node(name, replicas, shards, f"127.0.0.1:{port}")
-            for name, port, (replicas, shards) in zip(NAMES, free_ports(len(shapes)), shapes)]
+def nodes_on_loopback(shapes, names=NAMES):
+    return [Node(name, *shape, f"127.0.0.1:{port}")
+            for name, port, shape in zip(names, free_ports(len(shapes)), shapes)]
+
+
+def nodes_text(shapes, names=NAMES):
+    """Of a file for `troupe launch`, which chooses the ports."""
+    return "".join(Node(name, *shape, "127.0.0.1:0").text() for name, shape in zip(names, shapes))
 
 
 CARRIERS = ["messages", "socket", "memory"]  # how pieces go between processes; else they choose
@@ -299,21 +301,16 @@ def hang(pid, seconds, meanwhile=lambda: None, names=("troupe-worker",)):
 
 def trained_alone(job, settings=()):
     """The result of `troupe train`: a run that nothing befalls."""
-    arguments = [word for setting in settings for word in ("--set", setting)]
     with tempfile.TemporaryDirectory() as folder:
-        run = subprocess.run([TROUPE, "train", job, "--json", "--quiet", *arguments], cwd=folder,
-                             capture_output=True, text=True, timeout=HANG, check=True)
-    return json.loads(run.stdout)
+        return json.loads(finished(TROUPE, "train", job, "--json", "--quiet", *sets_of(settings), cwd=folder).stdout)
 
 
 def deadly_row(folder, first=100):
     """A training row of JOB that ends whoever reads it, and how a run on threads ended by it: its
     error. Rows that are kept for testing end nobody."""
     for row in range(first, first + 40):
-        run = subprocess.run([TROUPE, "train", JOB, "--json", "--quiet", "--overwrite",
-                              "--set", "training.epochs=1"], cwd=folder, capture_output=True,
-                             text=True, timeout=HANG, check=False,
-                             env={**os.environ, "TROUPE_TEST_CRASHING_ROW": f"{row} throws"})
+        run = finished(TROUPE, "train", JOB, "--json", "--quiet", "--overwrite", "--set", "training.epochs=1", code=None,
+                       cwd=folder, env={**os.environ, "TROUPE_TEST_CRASHING_ROW": f"{row} throws"})
         if run.returncode != 0:
             return row, json.loads(run.stdout)["error"]
     raise AssertionError("no row is trained on")
@@ -347,23 +344,21 @@ def results_with_a_kill(folder, job, settings, program=TROUPE):
 
 def resumed_after_a_kill(folder, job, settings, beyond=0, program=TROUPE):
     """The result of `troupe train` that is killed once it has a checkpoint beyond this step, and resumed."""
-    words = [word for key in settings for word in ("--set", key)]
     for attempt in range(20):
         place = os.path.join(folder, f"killed{attempt}")
-        arguments = [program, "train", str(job), *words, "--set", f"output.directory={place}"]
+        arguments = [program, "train", str(job), *sets_of([*settings, f"output.directory={place}"])]
         with subprocess.Popen([*arguments, "--quiet"], cwd=folder, stdout=subprocess.DEVNULL) as run:
             while run.poll() is None and not any(int(file.stem.split("-")[1]) > beyond
                                                  for file in Path(place).glob("checkpoint-*.troupe")):
                 pass
             run.kill()
-        resumed = subprocess.run([*arguments, "--json", "--resume"], cwd=folder, capture_output=True,
-                                 text=True, timeout=HANG, check=False)
+        resumed = finished(*arguments, "--json", "--resume", code=None, cwd=folder)
         if "training goes on from step " in resumed.stderr:
             return json.loads(resumed.stdout)
     raise AssertionError("the kill was always too late: " + resumed.stderr)
 
 
-class EqualRuns(unittest.TestCase):
+class EqualRuns(CommandTest):
     """Tests of runs of examples/digits.toml that end as the undisturbed one of as many epochs."""
 
     undisturbed = {}  # epochs -> result

@@ -7,11 +7,10 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import tempfile
 import unittest
 
-from cluster_run import JOB, SOURCE, TROUPE, Node, cluster_text, free_ports, trained_alone
+from cluster_run import cluster_text, nodes_on_loopback, trained_alone
+from command import JOB, SOURCE, TROUPE, CommandTest, finished
 from patience import HANG
 
 DEPLOY = os.path.join(SOURCE, "examples", "deploy")
@@ -21,24 +20,16 @@ EPOCHS = 3
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in RANKS}
 
 
-def write(folder, name, text):
-    path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
-
-
-def write_cluster(folder, names=("main", "left", "right")):
-    nodes = [Node(name, 1, 1, f"127.0.0.1:{port}") for name, port in zip(names, free_ports(3))]
-    return write(folder, "cluster.toml", cluster_text(nodes, f"[training]\nepochs = {EPOCHS}\n"))
-
-
-class Ranks(unittest.TestCase):
+class Ranks(CommandTest):
     """Processes that are started alike take their nodes by number."""
 
     @classmethod
     def setUpClass(cls):
         cls.alone = trained_alone(JOB, [f"training.epochs={EPOCHS}"])
+
+    def write_cluster(self):
+        nodes = nodes_on_loopback([(1, 1)] * 3)
+        return self.write("cluster.toml", cluster_text(nodes, f"[training]\nepochs = {EPOCHS}\n"))
 
     def expect_whole_run(self, output, nodes=3):
         result = json.loads(output)
@@ -46,23 +37,16 @@ class Ranks(unittest.TestCase):
         self.assertEqual(result["nodes"], nodes)
 
     def test_every_rank_is_another_node(self):
-        with tempfile.TemporaryDirectory() as folder:
-            cluster = write_cluster(folder)
-            running = [subprocess.Popen([TROUPE, "node", cluster, "--json", "--quiet"], cwd=folder,
-                                        env={**ENVIRONMENT, variable: str(rank)},
-                                        stdout=subprocess.PIPE, text=True)
-                       for rank, variable in enumerate(RANKS[:3])]
-            outputs = [one.communicate(timeout=HANG)[0] for one in running]
+        cluster = self.write_cluster()
+        running = [self.start(TROUPE, "node", cluster, "--json", "--quiet", stderr=None,
+                              env={**ENVIRONMENT, variable: str(rank)}) for rank, variable in enumerate(RANKS[:3])]
+        outputs = [one.communicate(timeout=HANG)[0] for one in running]
         self.assertEqual([one.returncode for one in running], [0, 0, 0])
         self.expect_whole_run(outputs[0])
         self.assertEqual(outputs[1:], ["", ""])
 
     def test_rank_without_a_node_is_refused(self):
-        with tempfile.TemporaryDirectory() as folder:
-            run = subprocess.run([TROUPE, "node", write_cluster(folder)], cwd=folder, text=True,
-                                 env={**ENVIRONMENT, "PMI_RANK": "3"}, capture_output=True,
-                                 timeout=HANG, check=False)
-        self.assertEqual(run.returncode, 2)
+        run = self.troupe("node", self.write_cluster(), env={**ENVIRONMENT, "PMI_RANK": "3"}, code=2)
         self.assertIn("PMI_RANK: this is process 3 (counted from 0), and the cluster has 3 nodes",
                       run.stderr)
 
@@ -71,36 +55,27 @@ class Ranks(unittest.TestCase):
         mpirun = "mpirun --oversubscribe --bind-to none --mca btl self,tcp --mca plm isolated"
         if os.getuid() == 0:
             mpirun += " --allow-run-as-root"
-        with tempfile.TemporaryDirectory() as folder:
-            run = subprocess.run([os.path.join(DEPLOY, "mpi.sh"), write_cluster(folder), "--json",
-                                  "--quiet"], cwd=folder, text=True, capture_output=True, timeout=HANG,
-                                 env={**ENVIRONMENT, "TROUPE": TROUPE, "MPIRUN": mpirun}, check=False)
-        self.assertEqual(run.returncode, 0, run.stderr)
+        run = finished(os.path.join(DEPLOY, "mpi.sh"), self.write_cluster(), "--json", "--quiet", cwd=self.folder,
+                       env={**ENVIRONMENT, "TROUPE": TROUPE, "MPIRUN": mpirun})
         self.expect_whole_run(run.stdout)
 
     def test_slurm_script_writes_a_cluster_of_its_hosts(self):
         """With stand-ins for Slurm's commands: srun only says what it was given."""
-        with tempfile.TemporaryDirectory() as folder:
-            tools = os.path.join(folder, "bin")
-            os.mkdir(tools)
-            for name, text in (("scontrol", 'echo "$3" | tr , "\\n"'), ("srun", 'echo "$@"')):
-                os.chmod(write(tools, name, "#!/bin/sh\n" + text + "\n"), 0o755)
-            run = subprocess.run(
-                ["bash", os.path.join(DEPLOY, "slurm.sh"), JOB, "--quiet"], cwd=folder, text=True,
-                capture_output=True, timeout=HANG, check=False,
-                env={**ENVIRONMENT, "PATH": tools + ":" + os.environ["PATH"], "SLURM_JOB_ID": "17",
-                     "SLURM_JOB_NODELIST": "n1.example,n2.example", "SLURM_CPUS_PER_TASK": "8"})
-            self.assertEqual(run.returncode, 0, run.stderr)
-            cluster = os.path.join(folder, "troupe-17.toml")
-            self.assertIn(f"troupe node {cluster} --resume --quiet", run.stdout)
-            shown = subprocess.run([TROUPE, "config", "show", cluster], capture_output=True,
-                                   text=True, timeout=HANG, check=False)
-        self.assertEqual(shown.returncode, 0, shown.stderr)
+        tools = self.folder / "bin"
+        tools.mkdir()
+        for name, text in (("scontrol", 'echo "$3" | tr , "\\n"'), ("srun", 'echo "$@"')):
+            os.chmod(self.write(f"bin/{name}", "#!/bin/sh\n" + text + "\n"), 0o755)
+        run = finished("bash", os.path.join(DEPLOY, "slurm.sh"), JOB, "--quiet", cwd=self.folder, env={
+            **ENVIRONMENT, "PATH": f"{tools}:" + os.environ["PATH"], "SLURM_JOB_ID": "17",
+            "SLURM_JOB_NODELIST": "n1.example,n2.example", "SLURM_CPUS_PER_TASK": "8"})
+        cluster = self.folder / "troupe-17.toml"
+        self.assertIn(f"troupe node {cluster} --resume --quiet", run.stdout)
+        shown = self.troupe("config", "show", cluster)
         self.assertEqual(re.findall(r'^name = "(n\d)"', shown.stdout, re.MULTILINE), ["n1", "n2"])
         self.assertIn('address = "n2.example:7400"', shown.stdout)
 
 
-class Forms(unittest.TestCase):
+class Forms(CommandTest):
     """What only other machines can run."""
 
     def test_scripts_are_shell(self):
@@ -109,22 +84,17 @@ class Forms(unittest.TestCase):
         for name in scripts:
             path = os.path.join(DEPLOY, name)
             self.assertTrue(os.access(path, os.X_OK), name)
-            subprocess.run(["bash", "-n", path], check=True, timeout=HANG)
+            finished("bash", "-n", path)
             if shutil.which("shellcheck"):
-                run = subprocess.run(["shellcheck", path], capture_output=True, text=True,
-                                     timeout=HANG, check=False)
-                self.assertEqual(run.returncode, 0, run.stdout)
+                finished("shellcheck", path)
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze")
     def test_unit_is_one_for_systemd(self):
         with open(os.path.join(DEPLOY, "systemd", "troupe-node@.service"), encoding="utf-8") as file:
             text = file.read()
         self.assertIn("ExecStart=/usr/bin/troupe ", text)
-        with tempfile.TemporaryDirectory() as folder:
-            unit = write(folder, "troupe-node@main.service",
-                         text.replace("/usr/bin/troupe ", f'"{TROUPE}" '))
-            run = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], text=True,
-                                 capture_output=True, timeout=HANG, check=False)
+        unit = self.write("troupe-node@main.service", text.replace("/usr/bin/troupe ", f'"{TROUPE}" '))
+        run = finished("systemd-analyze", "verify", "--man=no", unit, code=None)
         problems = [line for line in run.stderr.splitlines() if "troupe-node" in line]
         self.assertEqual(problems, [])
 
@@ -169,11 +139,8 @@ class Forms(unittest.TestCase):
         self.assertEqual({mount["name"] for mount in container["volumeMounts"]},
                          {"configuration", "state"})
         self.assertEqual(container["readinessProbe"]["exec"]["command"][:2], ["troupe", "status"])
-        with tempfile.TemporaryDirectory() as folder:
-            path = write(folder, "cluster.toml", parts["ConfigMap"]["data"]["cluster.toml"])
-            shown = subprocess.run([TROUPE, "config", "show", path], capture_output=True, text=True,
-                                   timeout=HANG, check=False)
-        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.write("cluster.toml", parts["ConfigMap"]["data"]["cluster.toml"])
+        shown = self.troupe("config", "show", "cluster.toml")
         nodes = re.findall(r'^name = "(troupe-\d)"$', shown.stdout, re.MULTILINE)
         self.assertEqual(nodes, [f"troupe-{i}" for i in range(pods["replicas"])])
         self.assertIn(f'"troupe-1.{pods["serviceName"]}:{service["ports"][0]["port"]}"',

@@ -15,7 +15,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
@@ -128,11 +127,9 @@ class Impostors(SecuredCluster):
 
     def kinds(self):
         """(name, what it says, its TLS context)"""
-        for name, says in NOISE.items():
-            yield name, says, None
-        for name, says in (("finished", FINISHED), ("not permitted", NOT_PERMITTED)):
-            yield name, says, None
         words = [("finished", FINISHED), ("not permitted", NOT_PERMITTED)]
+        for name, says in (*NOISE.items(), *words):
+            yield name, says, None
         for name, files in self.certificates.items():
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(f"{files}.pem", f"{files}.key")
@@ -197,12 +194,9 @@ class Impostors(SecuredCluster):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         visitor = self.certificates["a visitor's"]
         context.load_cert_chain(f"{visitor}.pem", f"{visitor}.key")
-        path = os.path.join(self.folder, "cluster.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(re.sub('join = ".*"', 'join = "3s"', self.text(3)))
+        path = self.write("cluster.toml", re.sub('join = ".*"', 'join = "3s"', self.text(3)))
         with Impostor(port_of(self.nodes[0]), FINISHED, context):
-            run = troupe(self.folder, "node", path, "--name", "left")
-        self.assertEqual(run.returncode, 69, run.stderr)
+            run = self.troupe("node", path, "--name", "left", code=69)
         why = "main proves itself with a certificate for visitor"
         self.assertIn(f"waiting for the director (main at {self.nodes[0].address}): {why}", run.stderr)
         self.assertIn(f"could not be reached for 3000 ms: {why}", run.stderr)
@@ -212,27 +206,25 @@ class PlainImpostors(EqualRuns):
     """Without [tls] hosts are trusted; noise is no word of theirs, and workers end no workers."""
 
     def test_at_the_address_of_a_dead_worker(self):
-        with tempfile.TemporaryDirectory() as folder:
-            nodes = nodes_on_loopback(SHAPES)
-            text = cluster_text(nodes, settings_of(ENDLESS), TIMING)
-            with Cluster(folder, text, nodes) as cluster:
-                self.assertTrue(cluster.wait_for_epoch(3), cluster.messages())
-                cluster.processes["left"].signal(signal.SIGKILL)
-                cluster.processes["left"].end(10)
-                for name, says in (*NOISE.items(), ("finished", FINISHED),
-                                   ("not permitted", NOT_PERMITTED)):
-                    if says == b"":
-                        continue
-                    with Impostor(port_of(nodes[1]), says) as impostor:
-                        self.assertTrue(cluster.wait_until(
-                            lambda impostor=impostor: impostor.meetings > 0, SECONDS), name)
-                    for survivor in ("main", "right"):
-                        self.assertTrue(cluster.processes[survivor].is_running(), name)
-                cluster.director().signal(signal.SIGINT)
-                result = cluster.result()
-                alone = trained_alone(JOB, settings_of_steps(result["steps"]))
-                self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
-                self.assertEqual(cluster.exit_codes()["right"], 0, cluster.messages())
+        nodes = nodes_on_loopback(SHAPES)
+        text = cluster_text(nodes, settings_of(ENDLESS), TIMING)
+        with Cluster(self.folder, text, nodes) as cluster:
+            self.assertTrue(cluster.wait_for_epoch(3), cluster.messages())
+            cluster.processes["left"].signal(signal.SIGKILL)
+            cluster.processes["left"].end(10)
+            for name, says in (*NOISE.items(), ("finished", FINISHED), ("not permitted", NOT_PERMITTED)):
+                if says == b"":
+                    continue
+                with Impostor(port_of(nodes[1]), says) as impostor:
+                    self.assertTrue(cluster.wait_until(
+                        lambda impostor=impostor: impostor.meetings > 0, SECONDS), name)
+                for survivor in ("main", "right"):
+                    self.assertTrue(cluster.processes[survivor].is_running(), name)
+            cluster.director().signal(signal.SIGINT)
+            result = cluster.result()
+            alone = trained_alone(JOB, settings_of_steps(result["steps"]))
+            self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
+            self.assertEqual(cluster.exit_codes()["right"], 0, cluster.messages())
 
 
 if __name__ == "__main__":

@@ -12,19 +12,16 @@ import os
 import random
 import re
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
-from cluster_run import Cluster, Node, cluster_text, free_ports, timeouts
+from cluster_run import Cluster, cluster_text, nodes_on_loopback, nodes_text, timeouts
+from command import TROUPE, CommandTest, finished, nodes_of, sets_of
 from patience import HANG, SLOWNESS
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 MEGABYTES = int(sys.argv[3]) if len(sys.argv) > 3 else 32
-TROUPE = os.path.join(BUILD, "bin", "troupe")
 MEGABYTE = 1 << 20
 FEATURES = 64
 STEPS = 4
@@ -55,25 +52,6 @@ def job_text(megabytes, optimizer):
             "[checkpoint]\nevery_steps = 0\n")
 
 
-def node_text(name, replicas, shards):
-    return (f'[[node]]\nname = "{name}"\naddress = "127.0.0.1:0"\nreplicas = {replicas}\n'
-            f"shards = {shards}\n" + ("director = true\n" if name == "main" else ""))
-
-
-def nodes_of(cluster_file):
-    """Name -> number of the processes that have this file as an argument."""
-    found = {}
-    for number in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{number}/cmdline", "rb") as file:
-                words = file.read().decode().split("\0")
-        except OSError:
-            continue
-        if cluster_file in words and "node" in words:
-            found[words[words.index("--name") + 1]] = int(number)
-    return found
-
-
 def peak_bytes(number):
     try:
         with open(f"/proc/{number}/status", encoding="ascii") as file:
@@ -85,31 +63,21 @@ def peak_bytes(number):
     return 0
 
 
-class LargeModel(unittest.TestCase):
+class LargeModel(CommandTest):
     random = random.Random(1)
 
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
-        self.addCleanup(self.place.cleanup)
-        self.job = os.path.join(self.folder, "job.toml")
-        self.file = os.path.join(self.folder, "cluster.toml")
+        super().setUp()
+        self.file = str(self.folder / "cluster.toml")
 
-    def train(self, optimizer):
-        with open(self.job, "w", encoding="utf-8") as file:
-            file.write(job_text(MEGABYTES, optimizer))
-        run = subprocess.run([TROUPE, "train", self.job, "--json", "--quiet", "--overwrite"],
-                             cwd=self.folder, capture_output=True, text=True, timeout=HANG,
-                             check=True)
-        return json.loads(run.stdout)
+    def train_alone(self, optimizer):
+        return self.train(self.write("job.toml", job_text(MEGABYTES, optimizer)), more=["--overwrite"])
 
     def launch(self, optimizer, nodes):
         """The result, and the most memory of each node in bytes."""
-        self.write(optimizer, nodes)
+        self.write_cluster(optimizer, nodes)
         peaks = {}
-        with subprocess.Popen([TROUPE, "launch", self.file, "--json", "--quiet", "--overwrite"],
-                              cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True) as run:
+        with self.start(TROUPE, "launch", self.file, "--json", "--quiet", "--overwrite") as run:
             deadline = time.monotonic() + HANG
             while run.poll() is None and time.monotonic() < deadline:
                 for name, number in nodes_of(self.file).items():
@@ -123,32 +91,21 @@ class LargeModel(unittest.TestCase):
 
     def planned(self):
         """What the plan says that each node takes, in bytes."""
-        shown = subprocess.run([TROUPE, "config", "show", self.file, "--plan", "--json"],
-                               cwd=self.folder, capture_output=True, text=True, timeout=HANG,
-                               check=True)
-        return {x["name"]: x["bytes"] for x in json.loads(shown.stdout)["processes"]}
+        plan = self.result_of("config", "show", self.file, "--plan")
+        return {x["name"]: x["bytes"] for x in plan["processes"]}
 
-    def write(self, optimizer, nodes, more="", megabytes=MEGABYTES):
-        with open(self.job, "w", encoding="utf-8") as file:
-            file.write(job_text(megabytes, optimizer))
-        with open(self.file, "w", encoding="utf-8") as file:
-            file.write(f'job = "{self.job}"\n{more}\n' + "".join(node_text(*x) for x in nodes))
+    def write_cluster(self, optimizer, shapes, more="", megabytes=MEGABYTES):
+        job = self.write("job.toml", job_text(megabytes, optimizer))
+        self.write("cluster.toml", f'job = "{job}"\n{more}\n' + nodes_text(shapes))
 
     # A process that stands still takes nothing: what goes to it stays within its credit.
     def test_paused_receiver(self):
-        self.write("sgd", [("main", 1, 0), ("left", 0, 1)],
-                   '[timeouts]\nlost_after = "60s"\n', PAUSED_MEGABYTES)
-        longer = ["--set", f"training.steps={PAUSED_STEPS}", "--set", "training.batch_size=64",
-                  "--set", f"training.epochs={PAUSED_STEPS}"]
-        run = subprocess.run([TROUPE, "train", self.job, "--json", "--quiet", *longer],
-                             cwd=self.folder, capture_output=True, text=True, timeout=HANG,
-                             check=True)
-        alone = json.loads(run.stdout)
+        self.write_cluster("sgd", [(1, 0), (0, 1)], '[timeouts]\nlost_after = "60s"\n', PAUSED_MEGABYTES)
+        longer = [f"training.steps={PAUSED_STEPS}", "training.batch_size=64", f"training.epochs={PAUSED_STEPS}"]
+        alone = self.train("job.toml", *longer)
         # Two versions, two gradients: docs/clusters.md.
         limit = (BASE_MEGABYTES + 4 * PAUSED_MEGABYTES) * MEGABYTE
-        with subprocess.Popen([TROUPE, "launch", self.file, "--json", "--overwrite",
-                               *longer], cwd=self.folder, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True) as launch:
+        with self.start(TROUPE, "launch", self.file, "--json", "--overwrite", *sets_of(longer)) as launch:
             try:
                 for epoch in PAUSED_EPOCHS:
                     self.wait_for_epoch(launch, epoch)
@@ -181,8 +138,8 @@ class LargeModel(unittest.TestCase):
     def test_memory_and_bits(self):
         for optimizer in ("sgd", "adam"):
             with self.subTest(optimizer):
-                alone = self.train(optimizer)
-                result, peaks = self.launch(optimizer, [("main", 1, 1), ("left", 1, 1)])
+                alone = self.train_alone(optimizer)
+                result, peaks = self.launch(optimizer, [(1, 1), (1, 1)])
                 model = MEGABYTES * MEGABYTE
                 for name, peak in sorted(peaks.items()):
                     print(f"{optimizer}, {name}: {peak / MEGABYTE:.0f} MB, "
@@ -240,42 +197,23 @@ every_steps = 0
 """
 
 
-class BeyondMemory(unittest.TestCase):
+class BeyondMemory(CommandTest):
     """The limit of address space is what the plan says the largest of three processes takes, and what
     any process has of it without using it."""
 
-    def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
-        self.addCleanup(self.place.cleanup)
-        self.job = os.path.join(self.folder, "job.toml")
-
-    def train_alone(self, model):
-        with open(self.job, "w", encoding="utf-8") as file:
-            file.write(large_job(*model))
-        run = self.troupe("train", self.job, "--json", "--quiet", "--overwrite")
-        return json.loads(run.stdout)
-
-    def troupe(self, *words, limit=None):
-        limited = ["prlimit", f"--as={limit}"] if limit else []
-        return subprocess.run([*limited, TROUPE, *words], cwd=self.folder, capture_output=True,
-                              text=True, timeout=HANG, check=False)
-
     def planned(self, file):
         """Bytes of each process, by name."""
-        run = self.troupe("config", "show", file, "--plan", "--json")
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return {x["name"]: x["bytes"] for x in json.loads(run.stdout)["processes"]}
+        return {x["name"]: x["bytes"] for x in self.result_of("config", "show", file, "--plan")["processes"]}
 
     def cluster(self, split, limit=None):
-        wrapper = ["prlimit", f"--as={limit}"] if limit else []
-        nodes = [Node(name, 1, 1, f"127.0.0.1:{port}", wrapper=wrapper)
-                 for name, port in zip(("main", "left", "right"), free_ports(3))]
+        nodes = nodes_on_loopback([(1, 1)] * 3)
+        for node in nodes:
+            node.wrapper = ["prlimit", f"--as={limit}"] if limit else []
         text = cluster_text(nodes, f"[parallel]\n{SPLITS[split][0]}\n[runtime]\nthreads = 1\n",
-                            timeouts(10 * SLOWNESS, 30), self.job)
+                            timeouts(10 * SLOWNESS, 30), self.folder / "job.toml")
         return Cluster(self.folder, text, nodes, starts=())
 
-    def train(self, cluster):
+    def peaks_of(self, cluster):
         """The result, and the most memory of each process."""
         peaks = {}
         over = threading.Event()
@@ -283,13 +221,7 @@ class BeyondMemory(unittest.TestCase):
         def watch():
             while not over.wait(0.01):
                 for name, process in cluster.processes.items():
-                    try:
-                        with open(f"/proc/{process.process.pid}/status", encoding="ascii") as file:
-                            peak = re.search(r"VmHWM:\s+(\d+)", file.read())
-                    except OSError:
-                        continue
-                    if peak:
-                        peaks[name] = max(peaks.get(name, 0), 1024 * int(peak.group(1)))
+                    peaks[name] = max(peaks.get(name, 0), peak_bytes(process.process.pid))
 
         for name in cluster.nodes:
             cluster.start(name, "--overwrite") if name == "main" else cluster.start(name)
@@ -305,16 +237,16 @@ class BeyondMemory(unittest.TestCase):
         trained = None
         for split, (_, model) in SPLITS.items():
             if model != trained:
-                trained, alone = model, self.train_alone(model)
+                trained = model
+                alone = self.train(self.write("job.toml", large_job(*model)), more=["--overwrite"])
             with self.subTest(split=split), self.cluster(split) as cluster:
                 planned = self.planned(cluster.file)
                 limit = max(planned.values()) + ADDRESS_SPACE
-                refused = self.troupe("train", self.job, "--json", "--quiet", "--overwrite",
-                                      limit=limit)
-                self.assertEqual(refused.returncode, 78, refused.stderr)
+                refused = finished("prlimit", f"--as={limit}", TROUPE, "train", "job.toml", "--json", "--quiet",
+                                   "--overwrite", code=78, cwd=self.folder)
                 self.assertIn("memory", json.loads(refused.stdout)["error"]["what"])
             with self.subTest(split=split), self.cluster(split, limit) as cluster:
-                result, peaks = self.train(cluster)
+                result, peaks = self.peaks_of(cluster)
                 self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
                 print(f"{split}: limit {limit >> 20} MiB; " + ", ".join(
                     f"{name} planned {planned[name] >> 20}, took {peaks[name] >> 20} MiB"

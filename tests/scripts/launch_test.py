@@ -9,18 +9,13 @@ Trains examples/digits.toml with `troupe launch` on one, two and three processes
 import json
 import os
 import signal
-import socket
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 
-from patience import HANG, SLOWNESS, lenient
+from cluster_run import free_ports, nodes_text
+from command import JOB, SOURCE, TROUPE, CommandTest, main, nodes_of
+from patience import HANG, SLOWNESS, lenient, wait_until
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TROUPE = os.path.join(BUILD, "bin", "troupe")
-JOB = os.path.join(SOURCE, "examples", "digits.toml")
 BLOCK = 4096
 DIGITS_PARAMETERS = 64 * 128 + 128 + 128 * 10 + 10
 DIGITS_SLICES = 4
@@ -38,11 +33,7 @@ PLACEMENTS = {
 
 
 def cluster_text(nodes, more=""):
-    text = f'job = "{JOB}"\n{more}\n'
-    for index, (replicas, shards) in enumerate(nodes):
-        text += (f'[[node]]\nname = "n{index}"\naddress = "127.0.0.1:0"\nreplicas = {replicas}\n'
-                 f"shards = {shards}\n" + ("director = true\n" if index == 0 else ""))
-    return text
+    return f'job = "{JOB}"\n{more}\n' + nodes_text(nodes)
 
 
 def parts_of(count, part_count):
@@ -80,78 +71,33 @@ def bytes_of(nodes, slices, steps, parameters):
     return 4 * total
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def processes_of(cluster_file, name=None):
-    """Numbers of the processes that have this file, and if asked this node's name, as arguments."""
-    found = []
-    for number in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{number}/cmdline", "rb") as file:
-                words = file.read().decode().split("\0")
-        except OSError:
-            continue
-        if cluster_file in words and "node" in words and (name is None or name in words):
-            found.append(int(number))
-    return found
-
-
-class Launch(unittest.TestCase):
+class Launch(CommandTest):
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
-        self.file = os.path.join(self.folder, "cluster.toml")
+        super().setUp()
+        self.file = str(self.folder / "cluster.toml")
 
     def tearDown(self):
-        self.assertEqual(processes_of(self.file), [])
-        self.place.cleanup()
+        self.assertEqual(nodes_of(self.file), {})
 
     def write(self, text):
-        with open(self.file, "w", encoding="utf-8") as file:
-            file.write(text)
-
-    def command(self, *arguments):
-        return subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
-                              timeout=HANG, check=False)
+        super().write("cluster.toml", text)
 
     def start(self, *arguments):
-        return subprocess.Popen([TROUPE, "launch", self.file, "--json", *arguments],
-                                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                text=True)
-
-    def wait_for_line(self, run, text):
-        """Reads what `run` says until it says `text`; returns what was read."""
-        said = ""
-        while text not in said:
-            line = run.stderr.readline()
-            self.assertNotEqual(line, "", f"ended without saying '{text}':\n{said}")
-            said += line
-        return said
+        return super().start(TROUPE, "launch", self.file, "--json", *arguments)
 
     def wait_for_node(self, name):
         """Until the director knows it: nobody waits for a spare."""
-        deadline = time.monotonic() + HANG
-        while time.monotonic() < deadline:
-            status = self.command("status", self.file, "--json")
-            known = json.loads(status.stdout).get("nodes", [])
-            if any(x["name"] == name and x["state"] != "missing" for x in known):
-                return
-        self.fail(f"{name} did not come: {status.stdout}")
+        def is_known():
+            known = json.loads(self.troupe("status", self.file, "--json", code=None).stdout).get("nodes", [])
+            return any(x["name"] == name and x["state"] != "missing" for x in known)
+        wait_until(is_known, lambda: f"{name} did not come")
 
     def trained_alone(self, *settings):
-        run = self.command("train", JOB, "--json", "--quiet", "--overwrite", *settings)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return json.loads(run.stdout)
+        return self.result_of("train", JOB, "--quiet", "--overwrite", *settings)
 
     def planned(self, steps):
         """What the plan says that a run sends of each kind, when nothing is sent twice."""
-        shown = self.command("config", "show", self.file, "--plan", "--json", *SHORT)
-        self.assertEqual(shown.returncode, 0, shown.stderr)
-        plan = json.loads(shown.stdout)
+        plan = self.result_of("config", "show", self.file, "--plan", *SHORT)
         links = plan["process_links"]
         result = 4 * sum(end - begin for process in plan["processes"][1:]
                          for begin, end in process["spans"])  # for the director
@@ -167,19 +113,16 @@ class Launch(unittest.TestCase):
             with self.subTest(name):
                 self.write(cluster_text(nodes))
                 # Without checkpoints, which are sent to the director, too.
-                run = self.command("launch", self.file, "--json", "--overwrite", *SHORT, "--set",
+                run = self.troupe("launch", self.file, "--json", "--overwrite", *SHORT, "--set",
                                    "checkpoint.every_steps=0")
-                self.assertEqual(run.returncode, 0, run.stderr)
                 result = json.loads(run.stdout)
-                self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
-                self.assertEqual(result["job_sha256"], alone["job_sha256"])
-                self.assertEqual(result["test_accuracy"], alone["test_accuracy"])
+                self.expect_figures(result, alone, ("parameters_sha256", "job_sha256", "test_accuracy"))
                 self.assertEqual(result["nodes"], len(nodes))
                 self.assertEqual(result["replicas"], sum(replicas for replicas, _ in nodes))
                 self.assertEqual(result["replicas_lost"], 0)
-                self.assertIn("n0 | Epoch 3/3", run.stderr)
+                self.assertIn("main | Epoch 3/3", run.stderr)
                 if len(nodes) > 1:
-                    self.assertRegex(run.stderr, r"(?m)^n0 \| \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .*"
+                    self.assertRegex(run.stderr, r"(?m)^main \| \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .*"
                                                  "everybody is here")
                 if any(0 < replicas for replicas, _ in nodes[1:]):
                     self.assertGreater(result["bytes_early"], 0, "nothing left early")
@@ -194,9 +137,8 @@ class Launch(unittest.TestCase):
         alone = self.trained_alone(*SHORT)
         for name in ("two_nodes", "parameter_server", "spare"):
             with self.subTest(name):
-                run = self.command("launch", os.path.join(EXAMPLES, name + ".toml"), "--json",
+                run = self.troupe("launch", os.path.join(EXAMPLES, name + ".toml"), "--json",
                                    "--quiet", *SHORT)
-                self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertEqual(run.stderr, "")
                 result = json.loads(run.stdout)
                 self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
@@ -204,49 +146,42 @@ class Launch(unittest.TestCase):
 
     def test_statistics_name_the_replicas_of_all_nodes(self):
         self.write(cluster_text([(1, 1), (2, 0)]))
-        run = self.command("launch", self.file, "--quiet", "--stats", *SHORT)
-        self.assertEqual(run.returncode, 0, run.stderr)
+        run = self.troupe("launch", self.file, "--quiet", "--stats", *SHORT)
         table = run.stdout.split("\n\n")[-1].splitlines()
         self.assertEqual(table[0].split()[:3], ["replica", "results", "last"])
-        self.assertEqual([line.split()[0] for line in table[1:]], ["n0/0", "n1/0", "n1/1"])
+        self.assertEqual([line.split()[0] for line in table[1:]], ["main/0", "left/0", "left/1"])
         results = {int(line.split()[1]) for line in table[1:]}
         self.assertEqual(len(results), 1, f"of some replica not every step is told:\n{run.stdout}")
 
     def test_run_directory_is_guarded_as_that_of_train(self):
         self.write(cluster_text(PLACEMENTS["peer of two"]))
-        first = self.command("launch", self.file, "--json", "--quiet", *SHORT)
-        self.assertEqual(first.returncode, 0, first.stderr)
-        again = self.command("launch", self.file, "--json", *SHORT)
-        self.assertEqual(again.returncode, 73, again.stderr)
+        first = self.troupe("launch", self.file, "--json", "--quiet", *SHORT)
+        again = self.troupe("launch", self.file, "--json", *SHORT, code=73)
         self.assertEqual(json.loads(again.stdout)["error"]["code"], "cannot-create")
-        self.assertIn("troupe: error: node 'n0' failed first: exit code 73", again.stderr)
-        resumed = self.command("launch", self.file, "--json", "--resume", *SHORT)
-        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertIn("troupe: error: node 'main' failed first: exit code 73", again.stderr)
+        resumed = self.troupe("launch", self.file, "--json", "--resume", *SHORT)
         self.assertEqual(json.loads(resumed.stdout), json.loads(first.stdout))
 
     def test_finished_run_is_over_for_everybody_at_once(self):
         self.write(cluster_text(PLACEMENTS["server"]))
-        first = self.command("launch", self.file, "--json", *SHORT)
-        self.assertEqual(first.returncode, 0, first.stderr)
+        first = self.troupe("launch", self.file, "--json", *SHORT)
         begin = time.monotonic()
-        again = self.command("launch", self.file, "--json", "--resume", *SHORT)
+        again = self.troupe("launch", self.file, "--json", "--resume", *SHORT)
         self.assertLess(time.monotonic() - begin, lenient(5))
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(json.loads(again.stdout), json.loads(first.stdout))
-        for name in ("n0", "n1", "n2"):
+        for name in ("main", "left", "right"):
             self.assertRegex(again.stderr, name + r" \|.*the run is finished \(step \d+, "
                              r"stopped by epochs\)")
 
     def test_finished_run_is_over_for_nodes_started_by_hand(self):
         self.write(cluster_text(PLACEMENTS["peer of two"]).replace(
-            'n0"\naddress = "127.0.0.1:0', f'n0"\naddress = "127.0.0.1:{free_port()}').replace(
-            'n1"\naddress = "127.0.0.1:0', f'n1"\naddress = "127.0.0.1:{free_port()}'))
-        first = self.command("launch", self.file, "--quiet", *SHORT)
-        self.assertEqual(first.returncode, 0, first.stderr)
-        with subprocess.Popen([TROUPE, "node", self.file, "--name", "n1", *SHORT], text=True,
+            'main"\naddress = "127.0.0.1:0', f'main"\naddress = "127.0.0.1:{free_ports(1)[0]}').replace(
+            'left"\naddress = "127.0.0.1:0', f'left"\naddress = "127.0.0.1:{free_ports(1)[0]}'))
+        self.troupe("launch", self.file, "--quiet", *SHORT)
+        with subprocess.Popen([TROUPE, "node", self.file, "--name", "left", *SHORT], text=True,
                               cwd=self.folder, stderr=subprocess.PIPE) as worker:
-            director = self.command("node", self.file, "--name", "n0", "--resume", *SHORT)
-            self.assertEqual(director.returncode, 0, director.stderr)
+            self.troupe("node", self.file, "--name", "main", "--resume", *SHORT)
             said = worker.communicate(timeout=HANG)[1]
         self.assertEqual(worker.returncode, 0, said)
         self.assertIn("the run is finished (step ", said)
@@ -257,11 +192,10 @@ class Launch(unittest.TestCase):
         alone = self.trained_alone(*settings[:2])
         self.write(cluster_text(shapes, '[timeouts]\nheartbeat = "200ms"'))
         run = self.start("--overwrite", *settings)
-        self.wait_for_line(run, "Epoch 1/")
-        self.wait_for_node("n2")
-        for number in processes_of(self.file, "n1"):
-            os.kill(number, signal.SIGKILL)
-        said = self.wait_for_line(run, "n2 stands in for n1")
+        self.said_until(run, "Epoch 1/")
+        self.wait_for_node("right")
+        os.kill(nodes_of(self.file)["left"], signal.SIGKILL)
+        said = self.said_until(run, "right stands in for left")
         out, more = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 0, said + more)
         result = json.loads(out)
@@ -279,14 +213,10 @@ class Launch(unittest.TestCase):
 
     def test_keys_of_all_nodes_reach_every_node(self):
         self.write(cluster_text(PLACEMENTS["peer of two"]))
-        wrong = self.command("launch", self.file, "--set", "timeouts.lost_after=1s", *SHORT)
-        self.assertEqual(wrong.returncode, 78)
+        wrong = self.troupe("launch", self.file, "--set", "timeouts.lost_after=1s", *SHORT, code=78)
         self.assertIn("--set timeouts.lost_after=1s: one late heartbeat", wrong.stderr)
-        run = subprocess.run([TROUPE, "launch", self.file, "--json", *SHORT,
-                              "--set", "timeouts.heartbeat=100ms"], cwd=self.folder,
-                             capture_output=True, text=True, timeout=HANG, check=False,
-                             env={**os.environ, "TROUPE_TIMEOUTS__LOST_AFTER": "900ms"})
-        self.assertEqual(run.returncode, 0, run.stderr)
+        self.troupe("launch", self.file, "--json", *SHORT, "--set", "timeouts.heartbeat=100ms",
+                    env={**os.environ, "TROUPE_TIMEOUTS__LOST_AFTER": "900ms"})
 
     def test_killed_worker_is_invisible_in_the_result(self):
         settings = ["--set", "training.epochs=60"]
@@ -295,15 +225,14 @@ class Launch(unittest.TestCase):
                                 f'[timeouts]\nheartbeat = "{int(SLOWNESS * 200)}ms"\n'
                                 f'lost_after = "{int(SLOWNESS * 1000)}ms"'))
         run = self.start("--overwrite", *settings)
-        self.wait_for_line(run, "Epoch 1/60")
-        for number in processes_of(self.file, "n2"):
-            os.kill(number, signal.SIGKILL)
+        self.said_until(run, "Epoch 1/60")
+        os.kill(nodes_of(self.file)["right"], signal.SIGKILL)
         out, said = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 0, said)
         result = json.loads(out)
         self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
         self.assertEqual(result["replicas_lost"], 1)
-        self.assertIn("troupe: warning: node 'n2' was lost, the others did its work: killed by "
+        self.assertIn("troupe: warning: node 'right' was lost, the others did its work: killed by "
                       "signal 9", said)
 
     def test_signals_stop_at_a_version_and_keep_it(self):
@@ -311,7 +240,7 @@ class Launch(unittest.TestCase):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number):
                 run = self.start("--overwrite", "--set", "training.epochs=1000000")
-                self.wait_for_line(run, "Epoch ")
+                self.said_until(run, "Epoch ")
                 run.send_signal(number)
                 out, said = run.communicate(timeout=HANG)
                 self.assertEqual(run.returncode, 128 + number, said)
@@ -323,9 +252,8 @@ class Launch(unittest.TestCase):
     def test_second_signal_ends_everything_at_once(self):
         self.write(cluster_text(PLACEMENTS["peer of two"]))
         run = self.start("--set", "training.epochs=1000000")
-        self.wait_for_line(run, "Epoch ")
-        for number in processes_of(self.file, "n0"):
-            os.kill(number, signal.SIGSTOP)  # a director that does not stop
+        self.said_until(run, "Epoch ")
+        os.kill(nodes_of(self.file)["main"], signal.SIGSTOP)  # a director that does not stop
         run.send_signal(signal.SIGINT)
         time.sleep(1.1)  # what comes within a second is the first once more
         begin = time.monotonic()
@@ -338,41 +266,35 @@ class Launch(unittest.TestCase):
     def test_nothing_is_left_when_launch_is_killed(self):
         self.write(cluster_text(PLACEMENTS["peer of three"]))
         run = self.start("--set", "training.epochs=1000000")
-        self.wait_for_line(run, "Epoch ")
-        self.assertEqual(len(processes_of(self.file)), 3)
+        self.said_until(run, "Epoch ")
+        self.assertEqual(len(nodes_of(self.file)), 3)
         run.kill()
         run.communicate(timeout=HANG)
-        until = time.monotonic() + HANG
-        while processes_of(self.file) and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_until(lambda: not nodes_of(self.file))
 
     def test_killed_director_ends_the_run_with_its_signal_and_one_object(self):
         self.write(cluster_text(PLACEMENTS["peer of two"]))
         run = self.start("--set", "training.epochs=1000000")
-        self.wait_for_line(run, "Epoch ")
-        for number in processes_of(self.file, "n0"):
-            os.kill(number, signal.SIGKILL)
+        self.said_until(run, "Epoch ")
+        os.kill(nodes_of(self.file)["main"], signal.SIGKILL)
         out, said = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 128 + signal.SIGKILL, said)
         self.assertEqual(json.loads(out)["error"]["code"], "internal")
-        self.assertIn("troupe: error: node 'n0' failed first: killed by signal 9", said)
+        self.assertIn("troupe: error: node 'main' failed first: killed by signal 9", said)
 
     def test_wrong_starts_are_told_at_once(self):
         self.write(cluster_text(PLACEMENTS["peer of two"]))
-        unknown = self.command("node", self.file, "--name", "n9")
-        self.assertEqual(unknown.returncode, 2, unknown.stderr)
-        self.assertIn("did you mean 'n0'?", unknown.stderr)
-        no_port = self.command("node", self.file, "--name", "n0", "--json")
-        self.assertEqual(no_port.returncode, 78, no_port.stderr)
+        unknown = self.troupe("node", self.file, "--name", "mein", code=2)
+        self.assertIn("did you mean 'main'?", unknown.stderr)
+        no_port = self.troupe("node", self.file, "--name", "main", "--json", code=78)
         self.assertEqual(json.loads(no_port.stdout)["error"]["code"], "bad-job")
         self.assertIn("troupe launch", no_port.stderr)
         self.write(cluster_text(PLACEMENTS["peer of two"], "training.replicas = 3"))
-        refused = self.command("launch", self.file, "--json")
-        self.assertEqual(refused.returncode, 78, refused.stderr)
+        refused = self.troupe("launch", self.file, "--json", code=78)
         self.assertIn("training.replicas", json.loads(refused.stdout)["error"]["what"])
-        self.assertEqual(self.command("launch", JOB).returncode, 78)
-        self.assertEqual(self.command("launch", "none.toml").returncode, 66)
+        self.troupe("launch", JOB, code=78)
+        self.troupe("launch", "none.toml", code=66)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    main()

@@ -13,16 +13,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import xml.etree.ElementTree
 
-from patience import HANG
+from command import JOB, SOURCE, TROUPE, OneFolderTest, main
+from patience import HANG, wait_until
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TROUPE = os.path.join(BUILD, "bin", "troupe")
-DIGITS = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
-sys.path.insert(0, os.path.join(SOURCE, "tests", "reference"))
+DIGITS = SOURCE / "examples" / "data" / "digits.csv.gz"
+sys.path.insert(0, str(SOURCE / "tests" / "reference"))
 
 try:
     import numpy
@@ -31,36 +29,22 @@ except ImportError:
     numpy = None
 
 
-class ModelCommands(unittest.TestCase):
+class ModelCommands(OneFolderTest):
     @classmethod
     def setUpClass(cls):
-        cls.place = tempfile.TemporaryDirectory()
-        cls.folder = cls.place.name
-        cls.run_troupe("train", os.path.join(SOURCE, "examples", "digits.toml"), "--quiet",
-                       "--set", "training.epochs=3", "--set", "output.directory=run")
-        cls.model = os.path.join(cls.folder, "run", "model.safetensors")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.place.cleanup()
-
-    @classmethod
-    def run_troupe(cls, *arguments, **options):
-        run = subprocess.run([TROUPE, *arguments], cwd=cls.folder, capture_output=True, text=True,
-                             timeout=HANG, **options)
-        if run.returncode != 0:
-            raise AssertionError(f"exit code {run.returncode}: {run.stderr}")
-        return run.stdout
+        super().setUpClass()
+        cls().train(JOB, "training.epochs=3", "output.directory=run")
+        cls.model = str(cls.folder / "run" / "model.safetensors")
 
     @unittest.skipUnless(numpy, "needs NumPy: apt-get install python3-numpy")
     def test_numpy_predicts_and_judges_the_same(self):
         rows = numpy.loadtxt(DIGITS, delimiter=",", dtype=numpy.float32)
         tensors, metadata = model_file.load(self.model)
         expected = model_file.predict(tensors, metadata, rows[:, :-1])
-        self.run_troupe("predict", self.model, DIGITS, "--probabilities", "-o", "p.npy")
+        self.troupe("predict", self.model, DIGITS, "--probabilities", "-o", "p.npy")
         found = numpy.load(os.path.join(self.folder, "p.npy"))
         self.assertLess(numpy.abs(found - expected).max(), 1e-5)
-        judged = json.loads(self.run_troupe("evaluate", self.model, DIGITS, "--json"))
+        judged = self.result_of("evaluate", self.model, DIGITS)
         labels, guesses = rows[:, -1].astype(int), expected.argmax(axis=1)
         matrix = numpy.zeros((10, 10), int)
         numpy.add.at(matrix, (labels, guesses), 1)
@@ -80,7 +64,7 @@ class ModelCommands(unittest.TestCase):
     def predict_in_little_memory(self, path, row_count, *options):
         limit = 256 << 20  # of address space, most of it libraries
         self.assertGreater(os.path.getsize(path), limit)
-        self.run_troupe("predict", self.model, path, "-o", "long.npy", *options,
+        self.troupe("predict", self.model, path, "-o", "long.npy", *options,
                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertEqual(os.path.getsize(os.path.join(self.folder, "long.npy")),
                          128 + 8 * row_count)
@@ -90,7 +74,7 @@ class ModelCommands(unittest.TestCase):
                  "long.svm": "0 " + " ".join(f"{i}:12.062" for i in range(1, 65))}
         for name, line in lines.items():
             row_count = 300_000_000 // len(line) // 1000 * 1000
-            path = os.path.join(self.folder, name)
+            path = self.folder / name
             with open(path, "w") as file:
                 for _ in range(row_count // 1000):
                     file.write((line + "\n") * 1000)
@@ -106,17 +90,13 @@ class ModelCommands(unittest.TestCase):
             file.truncate(10 + len(header) + row_count * 64 * 4)  # zeros that take no disk
         self.predict_in_little_memory(path, row_count)
 
-
     def test_runs_are_compared_by_jobs_figures_and_bits(self):
-        digits = os.path.join(SOURCE, "examples", "digits.toml")
-        always = ("train", digits, "--quiet", "--set", "training.epochs=3", "--set", "output.directory=")
-        self.run_troupe(*always[:-1], always[-1] + "twin", "--set", "training.replicas=3")
-        self.run_troupe(*always[:-1], always[-1] + "other", "--set", "optimizer.learning_rate=0.02")
-        found = json.loads(self.run_troupe("compare", "run", "twin", "other", "--json", "-o", "curves.svg"))
-        with open(os.path.join(self.folder, "run", "summary.json"), encoding="utf-8") as file:
-            summary = json.load(file)
-        for key in ("steps", "train_loss", "test_loss", "test_accuracy", "parameters_sha256", "stopped_by"):
-            self.assertEqual(found["runs"][0][key], summary[key], key)
+        self.train(JOB, "training.epochs=3", "output.directory=twin", "training.replicas=3")
+        self.train(JOB, "training.epochs=3", "output.directory=other", "optimizer.learning_rate=0.02")
+        found = self.result_of("compare", "run", "twin", "other", "-o", "curves.svg")
+        summary = json.loads(self.read("run", "summary.json"))
+        self.expect_figures(found["runs"][0], summary, ("steps", "train_loss", "test_loss", "test_accuracy",
+                                                        "parameters_sha256", "stopped_by"))
         differences = {x["key"]: x for x in found["differences"]}
         self.assertEqual(differences["optimizer.learning_rate"]["values"], ["0.01", "0.01", "0.02"])
         self.assertTrue(differences["optimizer.learning_rate"]["changes_bits"])
@@ -126,7 +106,7 @@ class ModelCommands(unittest.TestCase):
         self.assertEqual((other["state"], other["differ_from"]), ("differ", summary["steps"] // 3))
         self.assertEqual(other["reason"], "the jobs differ in optimizer.learning_rate")
         xml.etree.ElementTree.parse(os.path.join(self.folder, "curves.svg"))
-        text = self.run_troupe("compare", "run", "twin")
+        text = self.troupe("compare", "run", "twin").stdout
         self.assertIn("bits of twin and run: equal: the results have one hash", text)
 
     def test_folders_that_are_no_runs_are_refused(self):
@@ -136,11 +116,8 @@ class ModelCommands(unittest.TestCase):
                 (("empty",), 65, "empty: this is no run directory: job.toml is missing"),
                 (("run", "-o", "curves.png"), 2, "curves are written as .svg"),
                 ((), 2, "run")):
-            run = subprocess.run([TROUPE, "compare", "run", *arguments], cwd=self.folder, text=True,
-                                 capture_output=True, timeout=HANG)
             with self.subTest(arguments=arguments):
-                self.assertEqual(run.returncode, code, run.stderr)
-                self.assertIn(what, run.stderr)
+                self.assertIn(what, self.troupe("compare", "run", *arguments, code=code).stderr)
 
     def test_a_signal_leaves_nothing_of_an_unfinished_file(self):
         place = tempfile.mkdtemp(dir=self.folder)
@@ -160,7 +137,7 @@ class ModelCommands(unittest.TestCase):
                 with open(pipe, "w") as rows:
                     rows.write((",".join(["1"] * 64) + "\n") * 10_000)
                     rows.flush()
-                    self.wait_until(lambda: self.holds_file_in(run.pid, place))
+                    wait_until(lambda: self.holds_file_in(run.pid, place))
                     run.send_signal(number)
                     self.assertEqual(run.wait(timeout=HANG), -number)
                 self.assertEqual(os.listdir(place), old)
@@ -181,12 +158,6 @@ class ModelCommands(unittest.TestCase):
                 pass  # closed in between
         return False
 
-    def wait_until(self, condition):
-        end = time.monotonic() + HANG
-        while not condition():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
-
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    main()

@@ -33,3 +33,12 @@ SLOWNESS = slowness()
 def lenient(seconds):
     """So long may it take here what takes at most so long on a quiet machine."""
     return seconds * 2 * max(SLOWNESS, slowness())
+
+
+def wait_until(condition, words=lambda: "waited for too long", seconds=HANG, every=0.02):
+    """Fails with these words when the condition does not come in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(words())
+        time.sleep(every)

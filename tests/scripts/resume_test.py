@@ -5,7 +5,6 @@
 Where a keeper owns all parameters each mode is killed four times in each of TRIALS (1) runs.
 """
 
-import csv
 import json
 import os
 import random
@@ -18,12 +17,11 @@ import time
 import unittest
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "page"))
-from patience import HANG, lenient  # noqa: E402
+from command import TROUPE, rows_of_csv, sets_of  # noqa: E402
+from patience import HANG, lenient, wait_until  # noqa: E402
 from tensorboard import tensorboard_points  # noqa: E402
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
 TRIALS = int(sys.argv[3]) if sys.argv[3:] and sys.argv[3].isdigit() else 1
-TROUPE = os.path.join(BUILD, "bin", "troupe")
 JOB = """[data]
 synthetic = "classification"
 rows = 3000
@@ -102,10 +100,7 @@ class Run:
 
 
 def sets(**settings):
-    options = []
-    for key, value in settings.items():
-        options += ["--set", f"{key.replace('__', '.')}={value}"]
-    return options
+    return sets_of(f"{key.replace('__', '.')}={value}" for key, value in settings.items())
 
 
 def newest_version(folder):
@@ -117,11 +112,7 @@ def newest_version(folder):
 
 
 def history(folder):
-    with open(os.path.join(folder, "runs", "job", "history.csv"), encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        del row["seconds"]
-    return rows
+    return [{**row, "seconds": None} for row in rows_of_csv(os.path.join(folder, "runs", "job", "history.csv"))]
 
 
 TENSORBOARD_TAGS = {"loss/train": "train_loss", "loss/test": "test_loss", "loss/validation": "validation_loss",
@@ -173,10 +164,7 @@ class Resume(unittest.TestCase):
         begin = newest_version(folder)
         enough = begin + chance.randint(1, 60)
         run = Run(folder, "--resume", *sets(**settings))
-        deadline = time.monotonic() + HANG
-        while newest_version(folder) < enough and run.process.poll() is None:
-            self.assertLess(time.monotonic(), deadline, "no checkpoint is written")
-            time.sleep(0.001)
+        wait_until(lambda: newest_version(folder) >= enough or run.process.poll() is not None, every=0.001)
         run.process.kill()
         run.end()
         self.assertEqual("training goes on from step" in run.shown, begin > 0, run.shown)
@@ -269,8 +257,8 @@ class Resume(unittest.TestCase):
         self.assertEqual(float(row["validation_loss"]), result["validation_loss"])
 
     def test_a_run_made_longer_is_the_run_that_never_stopped_wherever_it_ended(self):
-        for shorter, rules in ([{"training__steps": steps}, {}] for steps in (1, 9, 20, 28, 37, 50)):
-            self.check_made_longer(shorter, rules)
+        for steps in (1, 9, 20, 28, 37, 50):
+            self.check_made_longer({"training__steps": steps}, {})
         self.check_made_longer({"training__epochs": 4}, {"training__evaluate_every": 3})
         self.check_made_longer({"training__epochs": 5},
                                {"training__evaluate_every": 2, "training__patience": 2})

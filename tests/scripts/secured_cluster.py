@@ -5,13 +5,11 @@ As cluster_run.py, of which this is the secured kind.
 
 import os
 import re
-import subprocess
-import tempfile
 import time
 
-from cluster_run import (TROUPE, Cluster, EqualRuns, Node, cluster_text, free_ports,
-                         nodes_on_loopback, settings_of, timeouts)
-from patience import HANG, SLOWNESS, lenient
+from cluster_run import Cluster, EqualRuns, Node, cluster_text, free_ports, nodes_on_loopback, settings_of, timeouts
+from command import TROUPE, finished
+from patience import SLOWNESS, lenient
 
 SHAPES = [(1, 1), (1, 1), (1, 1)]
 # Long enough that a busy machine loses nobody; a killed process is seen at once.
@@ -20,16 +18,13 @@ REFUSAL_SECONDS = 5
 
 
 def troupe(folder, *words):
-    return subprocess.run([TROUPE, *words], cwd=folder, capture_output=True, text=True,
-                          timeout=HANG, check=False)
+    return finished(TROUPE, *words, code=None, cwd=folder)
 
 
 def make_certificates(folder, *names):
     os.makedirs(folder, exist_ok=True)
     for words in (["ca"], *(["issue", name] for name in names)):
-        run = troupe(folder, "certs", *words)
-        if run.returncode:
-            raise RuntimeError(run.stderr)
+        finished(TROUPE, "certs", *words, cwd=folder)
 
 
 def tls_text(folder, name="{name}"):
@@ -47,14 +42,10 @@ class SecuredCluster(EqualRuns):
     carrier = "socket"  # memory in common is not secured, and needs not be
 
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
+        super().setUp()
         self.keys = os.path.join(self.folder, "keys")
         make_certificates(self.keys, "main", "left", "right")
         self.nodes = nodes_on_loopback(SHAPES)
-
-    def tearDown(self):
-        self.place.cleanup()
 
     def text(self, epochs, tls=None, nodes=None):
         return cluster_text(nodes or self.nodes,
@@ -72,10 +63,8 @@ class SecuredCluster(EqualRuns):
         nodes = [Node(x.name, x.replicas, x.shards, x.address) for x in self.nodes]
         own = next(x for x in nodes if x.name == name)
         own.listen = f"127.0.0.1:{free_ports(1)[0]}"
-        path = os.path.join(self.folder, "second.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            text = self.text(300, tls, nodes)
-            file.write(re.sub('join = ".*"', f'join = "{join}"', text) if join else text)
+        text = self.text(300, tls, nodes)
+        path = self.write("second.toml", re.sub('join = ".*"', f'join = "{join}"', text) if join else text)
         begin = time.monotonic()
         run = troupe(self.folder, "node", path, "--name", name)
         self.assertLess(time.monotonic() - begin, lenient(REFUSAL_SECONDS + 1), run.stderr)

@@ -12,15 +12,12 @@ import os
 import random
 import signal
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 
+from cluster_run import children_of, nodes_text
+from command import TROUPE, CommandTest, main, rows_of_csv
 from patience import HANG, SLOWNESS
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TROUPE = os.path.join(BUILD, "bin", "troupe")
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 JOB = """[data]
 synthetic = "classification"
@@ -37,58 +34,24 @@ slices = 2
 [checkpoint]
 every_steps = 50
 """
-CLUSTER = """job = "job.toml"
-[[node]]
-name = "main"
-address = "127.0.0.1:0"
-director = true
-replicas = 1
-shards = 1
-[[node]]
-name = "worker"
-address = "127.0.0.1:0"
-replicas = 1
-shards = 1
-"""
+CLUSTER = 'job = "job.toml"\n' + nodes_text([(1, 1), (1, 1)])
 RESULT_FILES = {"model.safetensors", "history.csv", "summary.json", "job.toml", "identity.txt"}
 
 
-class Stopped(unittest.TestCase):
+class Stopped(CommandTest):
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
+        super().setUp()
         self.write("job.toml", JOB)
         self.write("cluster.toml", CLUSTER)
-
-    def tearDown(self):
-        self.place.cleanup()
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-
     def start(self, *command, **options):
-        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
+        return super().start(*command, start_new_session=True, **options)
 
     def train(self, *options, **more):
         return self.start(TROUPE, "train", "job.toml", "--json", "--overwrite", *options, **more)
-
-    def wait_for(self, run, text):
-        """Reads what `run` says until it says `text`; returns what was read."""
-        said = ""
-        while text not in said:
-            line = run.stderr.readline()
-            self.assertNotEqual(line, "", f"ended without saying '{text}':\n{said}")
-            said += line
-        return said
-
-    def end(self, run):
-        out, said = run.communicate(timeout=HANG)
-        return out, said
 
     def assert_kept(self, out, said):
         """A whole result, and a checkpoint of it if a step was made."""
@@ -97,9 +60,8 @@ class Stopped(unittest.TestCase):
         names = set(os.listdir(self.path("runs", "job")))
         self.assertLessEqual(RESULT_FILES, names)
         self.assertNotIn("lock", names)
-        with open(self.path("runs", "job", "history.csv"), encoding="utf-8") as file:
-            rows = [line.split(",") for line in file.read().splitlines()[1:]]
-        steps = int(rows[-1][1]) if rows else 0
+        rows = rows_of_csv(self.path("runs", "job", "history.csv"))
+        steps = int(rows[-1]["steps"]) if rows else 0
         self.assertEqual(result["steps"], steps)
         if steps > 0:
             self.assertIn(f"checkpoint-{steps:012}.troupe", names)
@@ -122,7 +84,7 @@ class Training(Stopped):
                 run = self.start("timeout", "--preserve-status", "-s", str(int(number)),
                                  str(1.5 * SLOWNESS), TROUPE, "train", "job.toml", "--json",
                                  "--overwrite")
-                out, said = self.end(run)
+                out, said = run.communicate(timeout=HANG)
                 self.assertEqual(run.returncode, 128 + number, said)
                 self.assert_kept(out, said)
 
@@ -135,7 +97,7 @@ class Training(Stopped):
             run = self.train()
             time.sleep(chance.random() ** 2 * 0.6)
             self.signal_both(run, number)
-            out, said = self.end(run)
+            out, said = run.communicate(timeout=HANG)
             with self.subTest(round_number, said=said[-1000:]):
                 self.assertIn(run.returncode, (128 + number, -number))
                 if not os.path.exists(self.path("runs")):  # it had not begun
@@ -150,11 +112,11 @@ class Training(Stopped):
 
     def test_a_user_is_told(self):
         run = self.train("--set", "training.replicas=1")
-        self.wait_for(run, "Epoch ")
-        self.wait_for(run, "Epoch ")
+        self.said_until(run, "Epoch ")
+        self.said_until(run, "Epoch ")
         os.kill(run.pid, signal.SIGINT)
-        said = self.wait_for(run, "troupe: SIGINT: stopping")
-        out, more = self.end(run)
+        said = self.said_until(run, "troupe: SIGINT: stopping")
+        out, more = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 130, said + more)
         self.assert_kept(out, said + more)
 
@@ -163,7 +125,7 @@ class Reading(Stopped):
     def stop(self, run, number):
         time.sleep(0.5)  # most often it waits for bytes by then; sooner is as good
         self.signal_both(run, number)
-        out, said = self.end(run)
+        out, said = run.communicate(timeout=HANG)
         self.assertIn(run.returncode, (128 + number, -number), said)
         if run.returncode > 0:
             error = json.loads(out)["error"]
@@ -200,64 +162,58 @@ class Reading(Stopped):
         run = self.read("rows.csv")
         time.sleep(0.05)
         self.signal_both(run, signal.SIGTERM)
-        _, said = self.end(run)
+        _, said = run.communicate(timeout=HANG)
         self.assertIn(run.returncode, (143, -15), said)
         self.assertNotIn("Epoch", said)
         self.assert_nothing_left()
 
 
-def children_of(run):
-    """Numbers of the nodes that a launcher started."""
-    with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
-        return [int(number) for number in file.read().split()]
-
-
 class Launched(Stopped):
     def launch(self):
         run = self.start(TROUPE, "launch", "cluster.toml", "--json", "--overwrite")
-        said = self.wait_for(run, "Epoch ") + self.wait_for(run, "Epoch ")
+        said = self.said_until(run, "Epoch ") + self.said_until(run, "Epoch ")
         return run, said
 
     def test_a_signal_to_every_process_keeps_the_model(self):
         for round_number in range(6):
             number = STOP_SIGNALS[round_number % 2]
             run, said = self.launch()
-            everybody = [run.pid, *children_of(run)]
+            everybody = [run.pid, *children_of(run.pid).values()]
             self.assertEqual(len(everybody), 3)
             random.Random(round_number).shuffle(everybody)
             for process in everybody:
                 os.kill(process, number)
-            out, more = self.end(run)
+            out, more = run.communicate(timeout=HANG)
             with self.subTest(round_number, said=(said + more)[-1000:]):
                 self.assertEqual(run.returncode, 128 + number)
                 self.assert_kept(out, said + more)
 
     def test_a_signal_to_every_node_and_not_to_the_launcher_too(self):
         run, said = self.launch()
-        for process in children_of(run):
+        for process in children_of(run.pid).values():
             os.kill(process, signal.SIGTERM)
-        out, more = self.end(run)
+        out, more = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 143, said + more)
         self.assert_kept(out, said + more)
 
     def test_timeout_keeps_the_model(self):
         run = self.start("timeout", "--preserve-status", str(4 * SLOWNESS), TROUPE, "launch",
                          "cluster.toml", "--json", "--overwrite")
-        out, said = self.end(run)
+        out, said = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 143, said)
         self.assert_kept(out, said)
 
     def test_a_worker_that_is_told_alone_leaves_and_the_run_goes_on(self):
         run, said = self.launch()
-        worker = max(children_of(run))
+        worker = max(children_of(run.pid).values())
         os.kill(worker, signal.SIGTERM)
-        said += self.wait_for(run, "left on request")
-        said += self.wait_for(run, "Epoch ")
+        said += self.said_until(run, "left on request")
+        said += self.said_until(run, "Epoch ")
         os.kill(run.pid, signal.SIGTERM)
-        out, more = self.end(run)
+        out, more = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 143, said + more)
         self.assert_kept(out, said + more)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    main()

@@ -15,18 +15,15 @@ import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
-from cluster_run import JOB, SOURCE, TROUPE, Node, cluster_text, free_ports, trained_alone
-from patience import HANG, lenient
+from cluster_run import cluster_text, free_ports, nodes_on_loopback, trained_alone
+from command import JOB, SOURCE, TROUPE, CommandTest, finished, nodes_of
+from patience import HANG, lenient, wait_until
 
 SCRIPT = os.path.join(SOURCE, "examples", "deploy", "ssh_launch.sh")
 SSHD = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
 EPOCHS = 3
-
-
-def make_key(path):
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True,
-                   timeout=HANG)
 
 
 class Server:
@@ -36,8 +33,8 @@ class Server:
         self.place = tempfile.TemporaryDirectory()
         folder = self.place.name
         host, user = os.path.join(folder, "host"), os.path.join(folder, "user")
-        make_key(host)
-        make_key(user)
+        for path in (host, user):
+            finished("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path)
         port = free_ports(1)[0]
         if os.getuid() == 0:
             os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
@@ -54,8 +51,7 @@ class Server:
     def works(self):
         deadline = time.monotonic() + lenient(10)
         while time.monotonic() < deadline and self.process.poll() is None:
-            if subprocess.run([*self.command.split(), "127.0.0.1", "true"], timeout=HANG,
-                              stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            if finished(*self.command.split(), "127.0.0.1", "true", code=None).returncode == 0:
                 return True
             time.sleep(0.1)
         return False
@@ -66,36 +62,16 @@ class Server:
         self.place.cleanup()
 
 
-def nodes_of(cluster):
-    """Numbers of the `troupe node` processes of this cluster file."""
-    found = []
-    for number in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{number}/cmdline", "rb") as file:
-                words = file.read().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        if words[:2] == [TROUPE, "node"] and cluster in words:
-            found.append(int(number))
-    return found
-
-
-class SshLaunch(unittest.TestCase):
+class SshLaunch(CommandTest):
     server = None
 
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory(prefix="a folder ")
-        self.folder = self.place.name
-        self.file = os.path.join(self.folder, "cluster.toml")
-        nodes = [Node(name, 1, 1, f"127.0.0.1:{port}")
-                 for name, port in zip(("main", "left", "right"), free_ports(3))]
-        with open(self.file, "w", encoding="utf-8") as file:
-            file.write(cluster_text(nodes))
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="a folder ")))
+        self.file = str(self.write("cluster.toml", cluster_text(nodes_on_loopback([(1, 1)] * 3))))
 
     def tearDown(self):
-        for number in nodes_of(self.file):
+        for number in nodes_of(self.file).values():
             os.kill(number, signal.SIGKILL)
-        self.place.cleanup()
 
     def start(self, epochs, *arguments):
         """In a process group of its own, as a terminal would."""
@@ -110,12 +86,6 @@ class SshLaunch(unittest.TestCase):
         self.messages.seek(0)
         return self.messages.read()
 
-    def wait_until(self, condition, seconds=HANG):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, self.said())
-            time.sleep(0.05)
-
     def test_all_nodes_train_and_the_result_comes_here(self):
         launch = self.start(EPOCHS)
         result = json.loads(launch.communicate(timeout=HANG)[0])
@@ -123,33 +93,33 @@ class SshLaunch(unittest.TestCase):
         self.assertEqual(result["nodes"], 3)
         alone = trained_alone(JOB, [f"training.epochs={EPOCHS}"])
         self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
-        self.assertEqual(nodes_of(self.file), [])
+        self.assertEqual(nodes_of(self.file), {})
 
     def test_interrupt_ends_everything_everywhere_and_keeps_the_run(self):
         launch = self.start(1_000_000)
-        self.wait_until(lambda: "Epoch " in self.said())
+        wait_until(lambda: "Epoch " in self.said(), self.said)
         self.assertEqual(len(nodes_of(self.file)), 3)
         os.killpg(launch.pid, signal.SIGINT)
         result = json.loads(launch.communicate(timeout=HANG)[0])
         self.assertEqual(launch.returncode, 130, self.said())
         self.assertEqual(result["stopped_by"], "interrupt")
         self.assertTrue(os.path.exists(os.path.join(self.folder, result["model_file"])))
-        self.assertEqual(nodes_of(self.file), [])
+        self.assertEqual(nodes_of(self.file), {})
 
     def test_nothing_outlives_a_launcher_that_was_killed(self):
         launch = self.start(1_000_000)
-        self.wait_until(lambda: "Epoch " in self.said())
+        wait_until(lambda: "Epoch " in self.said(), self.said)
         launch.kill()
         launch.wait(HANG)
         launch.stdout.close()
-        self.wait_until(lambda: not nodes_of(self.file))
+        wait_until(lambda: not nodes_of(self.file))
 
     def test_node_that_refuses_ends_the_run_with_its_code(self):
         launch = self.start(EPOCHS, "--set", "runtime.instructions=neon")
         launch.communicate(timeout=HANG)
         self.assertEqual(launch.returncode, 76, self.said())
         self.assertIn("failed first: exit code 76", self.said())
-        self.assertEqual(nodes_of(self.file), [])
+        self.assertEqual(nodes_of(self.file), {})
 
 
 if __name__ == "__main__":

@@ -9,25 +9,14 @@ import re
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import threading
 import time
-import unittest
 
-from cluster_run import child_of
-from patience import HANG, lenient
+from cluster_run import NAMES, child_of, free_ports
+from command import JOB, TROUPE, CommandTest, main
+from patience import HANG, lenient, wait_until
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TROUPE = os.path.join(BUILD, "bin", "troupe")
-JOB = os.path.join(SOURCE, "examples", "digits.toml")
 ENDLESS = ["--set", "training.epochs=1000000"]
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class Said:
@@ -45,13 +34,8 @@ class Said:
             self.lines += line
 
     def wait_for(self, pattern):
-        deadline = time.monotonic() + HANG
-        while not re.search(pattern, self.lines) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        found = re.search(pattern, self.lines)
-        if not found:
-            raise AssertionError(f"nothing like '{pattern}' in\n{self.lines}")
-        return found
+        wait_until(lambda: re.search(pattern, self.lines), lambda: f"nothing like '{pattern}' in\n{self.lines}")
+        return re.search(pattern, self.lines)
 
     def end(self, number=signal.SIGINT):
         if self.process.poll() is None:
@@ -65,39 +49,32 @@ class Said:
         return self.process.returncode
 
 
-class Status(unittest.TestCase):
+class Status(CommandTest):
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
-        self.file = os.path.join(self.folder, "cluster.toml")
+        super().setUp()
+        self.file = str(self.folder / "cluster.toml")
         self.running = []
 
     def tearDown(self):
         for one in self.running:
             one.end(signal.SIGKILL)
-        self.place.cleanup()
 
     def write(self, ports, more=""):
-        names = ["main", "left", "right"]
         text = f'job = "{JOB}"\n{more}[timeouts]\nheartbeat = "500ms"\nlost_after = "60s"\n'
-        for name, port in zip(names, ports):
+        for name, port in zip(NAMES, ports):
             text += (f'[[node]]\nname = "{name}"\naddress = "127.0.0.1:{port}"\n'
                      + ("director = true\n" if name == "main" else "shards = 0\n"))
-        with open(self.file, "w", encoding="utf-8") as file:
-            file.write(text)
+        super().write("cluster.toml", text)
 
     def start(self, *arguments):
         self.running.append(Said(self.folder, *arguments))
         return self.running[-1]
 
     def ask(self, *arguments, file=None):
-        return subprocess.run([TROUPE, "status", file or self.file, *arguments], cwd=self.folder,
-                              capture_output=True, text=True, timeout=HANG, check=False)
+        return self.troupe("status", file or self.file, *arguments, code=None)
 
     def status(self):
-        run = self.ask("--json")
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return json.loads(run.stdout)
+        return self.result_of("status", self.file)
 
     def status_once(self, condition):
         """Of a director that may not be there yet."""
@@ -191,7 +168,7 @@ class Status(unittest.TestCase):
         self.assertEqual(json.loads(gone.stdout)["error"]["code"], "unavailable")
 
     def test_who_waits_for_whom_at_the_start_is_told_on_both_sides(self):
-        self.write([free_port() for _ in range(3)])
+        self.write(free_ports(3))
         left = self.start("node", self.file, "--name", "left", *ENDLESS)
         left.wait_for(r"waiting for the director \(main at [^)]*\): Connection refused \(\d+ s left\)")
         main = self.start("node", self.file, "--name", "main", *ENDLESS)
@@ -213,7 +190,7 @@ class Status(unittest.TestCase):
         self.assertEqual(main.end(), 130)
 
     def test_quiet_nodes_say_nothing_of_waits_and_a_stop_ends_them(self):
-        self.write([free_port() for _ in range(3)])
+        self.write(free_ports(3))
         nodes = [self.start("node", self.file, "--name", name, "--quiet", *ENDLESS)
                  for name in ("main", "left")]
         self.status_once(lambda status: status["nodes"][1]["state"] == "linked")
@@ -226,7 +203,7 @@ class Status(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.join(self.folder, "runs", "digits", "job.toml")))
 
     def test_errors_have_the_exit_codes_of_the_contract(self):
-        port = free_port()
+        port = free_ports(1)[0]
         self.write([port, 0, 0])
         self.assertEqual(self.ask().returncode, 69)
         with socket.socket() as server:
@@ -247,10 +224,8 @@ class Status(unittest.TestCase):
         self.assertIn("'troupe train' can be asked by nobody: it has no port", job.stderr)
         self.write([0, 0, 0])
         self.assertEqual(self.ask().returncode, 69)
-        with open(self.file, encoding="utf-8") as file:
-            text = file.read().replace('"127.0.0.1:0"\ndirector', '"no-host.invalid:7\"\ndirector')
-        with open(self.file, "w", encoding="utf-8") as file:
-            file.write("insecure = true\n" + text)
+        text = self.read("cluster.toml").replace('"127.0.0.1:0"\ndirector', '"no-host.invalid:7\"\ndirector')
+        super().write("cluster.toml", "insecure = true\n" + text)
         self.assertEqual(self.ask().returncode, 66)
 
     @staticmethod
@@ -263,4 +238,4 @@ class Status(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    main()

@@ -11,12 +11,11 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
-from cluster_run import (JOB, TROUPE, cluster_text, nodes_on_loopback, of_thread, threads_of,
-                         trained_alone)
+from cluster_run import cluster_text, nodes_on_loopback, of_thread, threads_of, trained_alone
+from command import JOB, TROUPE, CommandTest, finished, sets_of
 from patience import HANG
 
 EPOCHS = 120
@@ -31,24 +30,19 @@ def comma_locale(folder):
     which is strange as well."""
     name = COMMA_LOCALE + ".UTF-8"
     if shutil.which("localedef"):
-        subprocess.run(["localedef", "--no-archive", "-i", COMMA_LOCALE, "-f", "UTF-8",
-                        os.path.join(folder, name)], capture_output=True, timeout=HANG, check=False)
-    return {"LC_ALL": name, "LANG": name, "LANGUAGE": "de", "LOCPATH": folder}
+        finished("localedef", "--no-archive", "-i", COMMA_LOCALE, "-f", "UTF-8", folder / name, code=None)
+    return {"LC_ALL": name, "LANG": name, "LANGUAGE": "de", "LOCPATH": str(folder)}
 
 
-class Surroundings(unittest.TestCase):
+class Surroundings(CommandTest):
     @classmethod
     def setUpClass(cls):
         cls.usual = trained_alone(JOB, [f"training.epochs={EPOCHS}"])
 
     def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.folder = place.name
-        text = cluster_text(nodes_on_loopback([(1, 1), (1, 1)]), f"[training]\nepochs = {EPOCHS}\n")
-        self.cluster = os.path.join(self.folder, "cluster.toml")
-        with open(self.cluster, "w", encoding="utf-8") as file:
-            file.write(text)
+        super().setUp()
+        nodes = nodes_on_loopback([(1, 1), (1, 1)])
+        self.cluster = str(self.write("cluster.toml", cluster_text(nodes, f"[training]\nepochs = {EPOCHS}\n")))
 
     def alone(self):
         return [TROUPE, "train", JOB, "--json", "--quiet", "--overwrite",
@@ -57,9 +51,8 @@ class Surroundings(unittest.TestCase):
     def launch(self):
         return [TROUPE, "launch", self.cluster, "--json", "--quiet", "--overwrite"]
 
-    def start(self, command, environment, **more):
-        return subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, **more)
+    def start(self, command, environment=None, **more):
+        return super().start(*command, env=environment, **more)
 
     def expect_usual(self, run):
         output, said = run.communicate(timeout=HANG)
@@ -84,8 +77,7 @@ class Surroundings(unittest.TestCase):
                        "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
                        "DONT_FAKE_MONOTONIC": "1"}
         jump(JUMPS[1])
-        year = subprocess.run(["date", "+%Y"], env=environment, capture_output=True, text=True,
-                              timeout=HANG, check=True).stdout
+        year = finished("date", "+%Y", env=environment).stdout
         self.assertGreater(int(year), time.gmtime().tm_year + 50, "the clock does not jump")
         for command in (self.alone(), self.launch()):
             with self.subTest(command=command[1]):
@@ -103,9 +95,7 @@ class Surroundings(unittest.TestCase):
         for command in (self.alone(), self.launch()):
             with self.subTest(command=command[1]):
                 self.expect_usual(self.start(command, environment))
-        history = os.path.join(self.folder, "runs", "digits", "history.csv")
-        with open(history, encoding="utf-8") as file:
-            lines = file.read().splitlines()
+        lines = self.read("runs", "digits", "history.csv").splitlines()
         self.assertEqual({line.count(",") for line in lines}, {lines[0].count(",")})
 
     def test_nothing_is_needed_of_the_environment(self):
@@ -119,7 +109,7 @@ class Surroundings(unittest.TestCase):
         for command in (self.alone(), self.launch()):
             for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
                 with self.subTest(command=command[1], closed=closed):
-                    run = self.start(["sh", "-c", f'"$@" {closed}', "sh", *command], os.environ)
+                    run = self.start(["sh", "-c", f'"$@" {closed}', "sh", *command])
                     output, said = run.communicate(timeout=HANG)
                     self.assertEqual(run.returncode, 74 if ">&-" in closed.split() else 0, said)
                     if output:
@@ -132,7 +122,7 @@ class Surroundings(unittest.TestCase):
         for megabytes, command, code in ((60, [TROUPE, "--version"], 0),
                                          (70, alone, 78), (200, alone, 0)):
             with self.subTest(megabytes=megabytes):
-                run = self.start(["prlimit", f"--as={megabytes << 20}", *command], os.environ)
+                run = self.start(["prlimit", f"--as={megabytes << 20}", *command])
                 _, said = run.communicate(timeout=HANG)
                 self.assertEqual(run.returncode, code, said)
                 if code == 78:
@@ -145,7 +135,7 @@ class Surroundings(unittest.TestCase):
         cores = os.cpu_count()
         codes = set()
         for count in [*range(1, 8), cores, cores + 1, cores + 4, 60 + 2 * cores]:
-            run = self.start([*nobody, "prlimit", f"--nproc={count}", *self.alone()], os.environ)
+            run = self.start([*nobody, "prlimit", f"--nproc={count}", *self.alone()])
             output, said = run.communicate(timeout=HANG)
             code = run.returncode
             if code == 74:
@@ -164,7 +154,7 @@ class Surroundings(unittest.TestCase):
             for command in (self.alone(), [TROUPE, "node", self.cluster, "--name", "main", "--json",
                                            "--quiet", "--overwrite", "--set", "timeouts.join=100ms"]):
                 with self.subTest(count=count, command=command[1]):
-                    run = self.start(["prlimit", f"--nofile={count}", *command], os.environ)
+                    run = self.start(["prlimit", f"--nofile={count}", *command])
                     output, said = run.communicate(timeout=HANG)
                     codes[command[1], count] = run.returncode
                     self.assertIn(run.returncode, (0, 69, 74), said)
@@ -176,7 +166,7 @@ class Surroundings(unittest.TestCase):
     def test_files_that_may_not_grow_end_nobody(self):
         for kibibytes, code in ((4, 74), (1024, 0)):
             with self.subTest(kibibytes=kibibytes):
-                run = self.start(["prlimit", f"--fsize={kibibytes << 10}", *self.alone()], os.environ)
+                run = self.start(["prlimit", f"--fsize={kibibytes << 10}", *self.alone()])
                 output, said = run.communicate(timeout=HANG)
                 self.assertEqual(run.returncode, code, said)
                 self.assertIn("File too large", said)  # of the recorder, and of the model
@@ -186,9 +176,8 @@ class Surroundings(unittest.TestCase):
         """What a run said that was sent this signal as it trained."""
         ignore = (lambda: signal.signal(number, signal.SIG_IGN)) if ignored else None
         long = ["--set", "training.epochs=200000", "--set", "checkpoint.every_steps=0"]
-        run = self.start([*(x for x in command if x != "--quiet"), *long], os.environ, preexec_fn=ignore)
-        while "Epoch" not in run.stderr.readline():
-            self.assertIsNone(run.poll())
+        run = self.start([*(x for x in command if x != "--quiet"), *long], preexec_fn=ignore)
+        self.said_until(run, "Epoch")
         run.send_signal(number)
         if ignored:
             time.sleep(1.5)  # longer than two signals are one
@@ -216,8 +205,8 @@ class Surroundings(unittest.TestCase):
         if subprocess.run([*own, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("namespaces are not permitted here")
         more = [TROUPE, "node", self.cluster, "--name"]
-        other = self.start([*own, *more, "left"], os.environ)
-        main = self.start([*own, *more, "main", "--json", "--overwrite"], os.environ)
+        other = self.start([*own, *more, "left"])
+        main = self.start([*own, *more, "main", "--json", "--overwrite"])
         result = self.expect_usual(main)
         self.assertEqual(result["nodes"], 2)
         other.communicate(timeout=HANG)
@@ -229,9 +218,8 @@ class Surroundings(unittest.TestCase):
                 settings = [split, "model.cuts=2", "model.hidden=[512, 512]", "training.epochs=100000",
                             "training.batch_size=128"]
                 run = self.start([TROUPE, "train", JOB, "--json", "--overwrite",
-                                  *(word for x in settings for word in ("--set", x))], os.environ)
-                while "Epoch" not in run.stderr.readline():
-                    self.assertIsNone(run.poll())
+                                  *sets_of(settings)])
+                self.said_until(run, "Epoch")
                 used = [0]
                 while max(used) < 20:  # hundredths of a second
                     time.sleep(0.1)
@@ -244,11 +232,10 @@ class Surroundings(unittest.TestCase):
                 self.assertGreaterEqual(sum(5 * x > max(used) for x in used), 2, used)
 
     def model_sha256(self):
-        model = os.path.join(self.folder, "runs", "digits", "model.safetensors")
-        shown = subprocess.run([TROUPE, "inspect", model, "--json"], capture_output=True, text=True,
-                               timeout=HANG, check=True)
+        model = self.folder / "runs" / "digits" / "model.safetensors"
+        shown = self.result_of("inspect", model)
         os.remove(model)
-        return json.loads(shown.stdout)["parameters_sha256"]
+        return shown["parameters_sha256"]
 
 
 if __name__ == "__main__":

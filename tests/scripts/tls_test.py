@@ -43,13 +43,8 @@ class Training(SecuredCluster):
     def test_status_asks_with_a_certificate_of_the_authority(self):
         with self.cluster(100) as cluster:
             self.wait_for_epoch(cluster, 2)
-            seen = troupe(self.folder, "status", cluster.file, "--json")
-            self.assertEqual(seen.returncode, 0, seen.stderr)
-            plain = os.path.join(self.folder, "plain.toml")
-            with open(plain, "w", encoding="utf-8") as file:
-                file.write(self.text(300, tls=""))
-            refused = troupe(self.folder, "status", plain)
-            self.assertEqual(refused.returncode, 77, refused.stderr)
+            self.result_of("status", cluster.file)
+            refused = self.troupe("status", self.write("plain.toml", self.text(300, tls="")), code=77)
             self.assertIn("main secures its connections", refused.stderr)
 
 
@@ -78,8 +73,7 @@ class Refusals(SecuredCluster):
         foreign = os.path.join(self.folder, "foreign")
         make_certificates(foreign, "right")
         with open(os.path.join(foreign, "ca.pem"), "a", encoding="utf-8") as both:
-            with open(os.path.join(self.keys, "ca.pem"), encoding="utf-8") as ours:
-                both.write(ours.read())
+            both.write(self.read("keys", "ca.pem"))
         self.turned_away_by_a_running_cluster(
             tls_text(foreign), "it says that our certificate is not from its authority",
             "its certificate is not from the authority of this cluster")
@@ -155,12 +149,10 @@ class Starts(SecuredCluster):
     def test_certs_never_overwrite_unasked(self):
         path = os.path.join(self.keys, "main.key")
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
-        with open(path, encoding="utf-8") as file:
-            before = file.read()
+        before = self.read("keys", "main.key")
         self.assertEqual(troupe(self.keys, "certs", "issue", "main").returncode, 73)
         self.assertEqual(troupe(self.keys, "certs", "ca").returncode, 73)
-        with open(path, encoding="utf-8") as file:
-            self.assertEqual(file.read(), before)
+        self.assertEqual(self.read("keys", "main.key"), before)
         run = troupe(self.keys, "certs", "issue", "main", "--overwrite", "--days", "30")
         self.assertEqual(run.returncode, 0, run.stderr)
         several = troupe(self.keys, "certs", "issue", "new", "main")

@@ -16,14 +16,12 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
-from cluster_run import (BUILD, TROUPE, Cluster, cluster_text, hello_of,  # noqa: E402
-                         nodes_on_loopback)
+sys.path.insert(0, f"{sys.path[0]}/..")
+from cluster_run import Cluster, cluster_text, hello_of, nodes_on_loopback  # noqa: E402
+from command import BUILD, CommandTest, finished, main  # noqa: E402
 from fault_proxy import Wires  # noqa: E402
 from patience import HANG, lenient  # noqa: E402
 from secured_cluster import make_certificates, tls_text  # noqa: E402
@@ -52,21 +50,14 @@ epochs = 1000000
 WIRED = 'network.carrier = "messages"\n'
 
 
-class Hangs(unittest.TestCase):
+class Hangs(CommandTest):
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
+        super().setUp()
         self.fault = os.path.join(self.folder, "fault")
         os.environ["TROUPE_TEST_HANG"] = os.path.join(self.folder, "nothing")
 
-    def tearDown(self):
-        self.place.cleanup()
-
     def job(self, features=20, more=""):
-        path = os.path.join(self.folder, "job.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(JOB_TEXT.format(features=features, more=more))
-        return path
+        return str(self.write("job.toml", JOB_TEXT.format(features=features, more=more)))
 
     def nodes(self, shapes=PEERS, faulty=("right",)):
         nodes = nodes_on_loopback(shapes)
@@ -79,17 +70,14 @@ class Hangs(unittest.TestCase):
     def cluster(self, nodes, job=None, starts=None, settings="", timing=TIMING, least=3):
         text = cluster_text(nodes, settings, timing, job or self.job())
         text = text.replace("min_nodes = 1", f"min_nodes = {least}")
-        self.direct = os.path.join(self.folder, "direct.toml")  # past all wires, for who asks
-        with open(self.direct, "w", encoding="utf-8") as file:
-            to_ask = text
-            for node in nodes:
-                to_ask = to_ask.replace(f'address = "{node.address}"', f'address = "{node.listen or node.address}"')
-            file.write(to_ask)
+        to_ask = text
+        for node in nodes:
+            to_ask = to_ask.replace(f'address = "{node.address}"', f'address = "{node.listen or node.address}"')
+        self.direct = self.write("direct.toml", to_ask)  # past all wires, for who asks
         return Cluster(self.folder, text, nodes, starts)
 
     def status(self, cluster):
-        run = subprocess.run([HANGING, "status", self.direct, "--json"], cwd=self.folder,
-                             capture_output=True, text=True, timeout=HANG, check=False)
+        run = finished(HANGING, "status", self.direct, "--json", code=None, cwd=self.folder)
         return json.loads(run.stdout) if run.returncode == 0 else None
 
     def explanation_once(self, cluster, condition, since=None):
@@ -132,9 +120,7 @@ class Hangs(unittest.TestCase):
         return why
 
     def make_fault(self, text):
-        with open(self.fault + ".new", "w", encoding="utf-8") as file:
-            file.write(text)
-        os.rename(self.fault + ".new", self.fault)
+        os.rename(self.write("fault.new", text), self.fault)
 
     def end_fault(self):
         os.unlink(self.fault)
@@ -159,12 +145,10 @@ class Hangs(unittest.TestCase):
 
     def test_a_row_without_an_end(self):
         rows = os.path.join(self.folder, "rows.csv")
-        with open(rows, "w", encoding="utf-8") as file:
-            file.writelines(f"{7 if row == 50 else 1 + row % 5},{row % 3},{row % 2 + 0.5}\n" for row in range(96))
-        job = self.job().replace("job.toml", "rows.toml")
-        with open(job, "w", encoding="utf-8") as file:
-            file.write(f'[data]\nfile = "{rows}"\n[model]\nkind = "hanging"\n[optimizer]\n'
-                       "learning_rate = 1e-6\n[training]\nbatch_size = 48\nslices = 3\nepochs = 1000000\n")
+        self.write("rows.csv", "".join(f"{7 if row == 50 else 1 + row % 5},{row % 3},{row % 2 + 0.5}\n"
+                                       for row in range(96)))
+        job = self.write("rows.toml", f'[data]\nfile = "{rows}"\n[model]\nkind = "hanging"\n[optimizer]\n'
+                         "learning_rate = 1e-6\n[training]\nbatch_size = 48\nslices = 3\nepochs = 1000000\n")
         with self.cluster(self.nodes(faulty=("main", "left", "right")), job) as cluster:
             self.begin(cluster)
             self.make_fault("row 7")
@@ -318,8 +302,7 @@ class Hangs(unittest.TestCase):
     def test_a_certificate_that_has_expired(self):
         keys = os.path.join(self.folder, "keys")
         make_certificates(keys, "main", "left", "right")
-        with open(os.path.join(keys, "right.ext"), "w", encoding="utf-8") as file:
-            file.write("subjectAltName=DNS:right\nextendedKeyUsage=serverAuth,clientAuth\n")
+        self.write("keys/right.ext", "subjectAltName=DNS:right\nextendedKeyUsage=serverAuth,clientAuth\n")
         for words in ("req -new -key right.key -subj /CN=right -out right.csr",
                       "x509 -req -in right.csr -CA ca.pem -CAkey ca.key -days 0 -extfile right.ext "
                       "-out right.pem"):
@@ -353,4 +336,4 @@ class Hangs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    main()

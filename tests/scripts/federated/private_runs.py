@@ -1,20 +1,16 @@
 """A small private job, and what its runs leave: for the tests of private runs."""
 
-import csv
 import glob
 import json
 import os
 import struct
-import subprocess
 import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from patience import HANG  # noqa: E402
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import SOURCE, TROUPE, finished, header_and_values, rows_of_csv as table  # noqa: E402
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TROUPE = os.path.join(BUILD, "bin", "troupe")
 ROUNDS = 20
 JOB = f"""[job]
 seed = 6
@@ -62,11 +58,10 @@ OTHER_KEY = "8" * 64 + "\n"
 
 class PrivateRuns(unittest.TestCase):
     def setUp(self):
-        self.holder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.holder.cleanup)
+        self.holder = self.enterContext(tempfile.TemporaryDirectory())
 
     def folder(self, name, key=KEY):
-        path = os.path.join(self.holder.name, name)
+        path = os.path.join(self.holder, name)
         os.mkdir(path)
         for file, text in (("job.toml", JOB), ("cluster.toml", CLUSTER), ("run.key", key)):
             with open(os.path.join(path, file), "w", encoding="utf-8") as out:
@@ -75,10 +70,7 @@ class PrivateRuns(unittest.TestCase):
         return path
 
     def run_it(self, folder, *options, command="train", job="job.toml", code=0):
-        done = subprocess.run([TROUPE, command, job, *options], cwd=folder, text=True,
-                              capture_output=True, timeout=HANG, check=False)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done
+        return finished(TROUPE, command, job, *options, code=code, cwd=folder)
 
     def summary(self, folder, *options, **how):
         return json.loads(self.run_it(folder, "--json", *options, **how).stdout.splitlines()[-1])
@@ -88,21 +80,14 @@ def run_file(folder, name, run="job"):
     return os.path.join(folder, "runs", run, name)
 
 
-def table(path):
-    with open(path, encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def releases(folder, run="job"):
     return [(int(row["round"]), int(row["attempt"]))
             for row in table(run_file(folder, "releases.csv", run))]
 
 
 def parameters(folder):
-    with open(run_file(folder, "model.safetensors"), "rb") as file:
-        whole = file.read()
-    size, = struct.unpack_from("<Q", whole)
-    return list(struct.unpack(f"<{(len(whole) - 8 - size) // 4}f", whole[8 + size:]))
+    values = header_and_values(run_file(folder, "model.safetensors"))[1]
+    return list(struct.unpack(f"<{len(values) // 4}f", values))
 
 
 def forget_end(folder, checkpoints_below=0):

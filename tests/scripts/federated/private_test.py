@@ -6,12 +6,12 @@
 import os
 import signal
 import subprocess
-import sys
 import time
-import unittest
 
-from private_runs import (HANG, OTHER_KEY, ROUNDS, TROUPE, PrivateRuns, forget_end, parameters,
+from private_runs import (OTHER_KEY, ROUNDS, TROUPE, PrivateRuns, forget_end, parameters,
                           releases, releases_so_far, run_file, table)
+from command import main
+from patience import HANG
 
 
 class Bits(PrivateRuns):
@@ -143,4 +143,4 @@ class Attempts(PrivateRuns):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

@@ -14,9 +14,10 @@ import struct
 import subprocess
 import sys
 import time
-import unittest
 
-from private_runs import HANG, ROUNDS, TROUPE, PrivateRuns, run_file, table
+from private_runs import ROUNDS, TROUPE, PrivateRuns, run_file, table
+from command import finished, header_and_values, main
+from patience import HANG, wait_until
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "page"))
 from tensorboard import tensorboard_tags  # noqa: E402
@@ -152,9 +153,7 @@ class Walk(PrivateRuns):
                     self.assert_words(event["text"])
         for path in glob.glob(run_file(folder, "checkpoint-*.troupe", run)):
             self.walk_checkpoint(path)
-        with open(run_file(folder, "model.safetensors", run), "rb") as file:
-            size, = struct.unpack("<Q", file.read(8))
-            metadata = json.loads(file.read(size))["__metadata__"]
+        metadata = header_and_values(run_file(folder, "model.safetensors", run))[0]["__metadata__"]
         self.assertEqual(set(metadata) - METADATA, set(), "model.safetensors")
         known = {"summary.json", "history.csv", "rounds.csv", "events.jsonl", "model.safetensors",
                  "releases.csv", "identity.txt", "job.toml", "term", "tensorboard"}
@@ -215,11 +214,9 @@ class Walk(PrivateRuns):
                                    cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             self.addCleanup(run.wait, HANG)
             self.addCleanup(run.kill)
-            rounds, deadline = run_file(folder, "rounds.csv"), time.monotonic() + HANG
-            while not (os.path.exists(rounds) and len(table(rounds)) > 2):
-                self.assertIsNone(run.poll())
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.01)
+            rounds = run_file(folder, "rounds.csv")
+            wait_until(lambda: run.poll() is not None or os.path.exists(rounds) and len(table(rounds)) > 2)
+            self.assertIsNone(run.poll())
             self.assertEqual(os.listdir(memory), [])
 
     def test_of_the_status(self):
@@ -231,8 +228,7 @@ class Walk(PrivateRuns):
         self.addCleanup(run.send_signal, signal.SIGTERM)
         deadline, status = time.monotonic() + HANG, None
         while time.monotonic() < deadline and run.poll() is None:
-            asked = subprocess.run([TROUPE, "status", "cluster.toml", "--json"], cwd=folder, text=True,
-                                   capture_output=True, timeout=HANG, check=False)
+            asked = finished(TROUPE, "status", "cluster.toml", "--json", code=None, cwd=folder)
             status = json.loads(asked.stdout) if asked.returncode == 0 else None
             if status and "privacy" in status:
                 break
@@ -244,4 +240,4 @@ class Walk(PrivateRuns):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

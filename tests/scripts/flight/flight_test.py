@@ -6,41 +6,27 @@
 import json
 import os
 import signal
-import subprocess
 import sys
-import tempfile
-import time
-import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, f"{sys.path[0]}/..")
 from cluster_run import child_of, cluster_text, nodes_on_loopback
-from patience import HANG
+from command import JOB, TROUPE, CommandTest, main
+from patience import HANG, wait_until
 
-BUILD, SOURCE = (Path(x).resolve() for x in sys.argv[1:3])
-TROUPE = BUILD / "bin" / "troupe"
 LONG = ["--set", "training.epochs=1000000", "--set", "output.directory=run"]
 SHORT = ["--set", "training.epochs=2", "--set", "output.directory=run"]
-JOB = SOURCE / "examples" / "digits.toml"
 KILLED_AFTER = 200  # steps
 
 
-class Flights(unittest.TestCase):
+class Flights(CommandTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.memory = self.folder / "memory"
         self.memory.mkdir()
-        nodes = nodes_on_loopback([(1, 1), (1, 1), (1, 1)])
-        (self.folder / "cluster.toml").write_text(cluster_text(nodes), encoding="utf-8")
-
-    def arguments(self, *more):
-        return [TROUPE, *more, f"--flight={self.memory}"]
+        self.write("cluster.toml", cluster_text(nodes_on_loopback([(1, 1), (1, 1), (1, 1)])))
 
     def start(self, *more):
-        run = subprocess.Popen(self.arguments(*more), cwd=self.folder, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        run = super().start(TROUPE, *more, f"--flight={self.memory}")
         self.addCleanup(self.leave, run)
         return run
 
@@ -49,17 +35,11 @@ class Flights(unittest.TestCase):
             run.kill()
         run.communicate(timeout=HANG)
 
-    def run_it(self, *more, code=0):
-        run = subprocess.run(self.arguments(*more), cwd=self.folder, capture_output=True, text=True,
-                             timeout=HANG, check=False)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
-        return run
+    def run_it(self, *more, **how):
+        return self.troupe(*more, f"--flight={self.memory}", **how)
 
-    def show(self, file, *more, code=0):
-        run = subprocess.run([TROUPE, "trace", "show", file, *more], cwd=self.folder, text=True,
-                             capture_output=True, timeout=HANG, check=False)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
-        return run
+    def show(self, file, *more, **how):
+        return self.troupe("trace", "show", file, *more, **how)
 
     def log(self, file):
         return json.loads(self.show(file, "--json").stdout)
@@ -78,13 +58,11 @@ class Flights(unittest.TestCase):
 
     def wait_for_step(self, name, step):
         """Its file is read while it lives."""
-        deadline = time.monotonic() + HANG
-        while time.monotonic() < deadline:
+        def has_come():
             file = self.file_of(name)
-            if file and self.newest_step(self.log(file)) >= step:
-                return self.log(file)
-            time.sleep(0.01)
-        raise AssertionError(f"{name} has not come to step {step}")
+            return file and self.newest_step(self.log(file)) >= step
+        wait_until(has_come, lambda: f"{name} has not come to step {step}")
+        return self.log(self.file_of(name))
 
     def expect_last_work(self, log, before, name):
         """Of a process that was killed after `before` was read of it."""
@@ -166,9 +144,7 @@ class Flights(unittest.TestCase):
     def test_a_run_that_fails_keeps_what_its_actors_did_last(self):
         for row in range(100, 140):  # some rows are kept for the test, and nobody reads them
             environment = {**os.environ, "TROUPE_TEST_CRASHING_ROW": f"{row} throws"}
-            run = subprocess.run(self.arguments("train", JOB, "--overwrite", *SHORT), text=True,
-                                 cwd=self.folder, capture_output=True, timeout=HANG, check=False,
-                                 env=environment)
+            run = self.run_it("train", JOB, "--overwrite", *SHORT, code=None, env=environment)
             if run.returncode != 0:
                 break
         file = self.folder / "run" / "flight-local.bin"
@@ -220,4 +196,4 @@ class Flights(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

@@ -12,19 +12,14 @@ A new key needs a line in CHANGES.
 """
 
 import json
-import os
 import struct
-import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
-from patience import HANG  # noqa: E402
-
-BUILD, SOURCE = (Path(word).resolve() for word in sys.argv[1:3])
-TROUPE = BUILD / "bin/troupe"
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import TROUPE, finished, main, sets_of
 
 BASE = ["job.seed=1", "data.synthetic=classification", "data.rows=60", "data.features=4", "data.classes=3",
         "model.hidden=[8]", "training.epochs=2", "training.batch_size=16", "training.slices=2", "runtime.threads=1",
@@ -267,25 +262,17 @@ def write_rows(folder):
 class Effects(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.place = tempfile.TemporaryDirectory()
-        cls.folder = Path(cls.place.name)
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         (cls.folder / "job.toml").write_text("")
         write_rows(cls.folder)
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.place.cleanup()
-
     def train(self, sets):
-        words = [word for text in ["output.directory=run", *BASE, *sets] for word in ("--set", text)]
-        run = subprocess.run([TROUPE, "train", "job.toml", "--json", "--quiet", "--overwrite", *words],
-                             cwd=self.folder, capture_output=True, text=True, timeout=HANG, check=False)
-        self.assertEqual(run.returncode, 0, f"{sets}: {run.stderr}{run.stdout}")
-        return json.loads(run.stdout)
+        words = sets_of(["output.directory=run", *BASE, *sets])
+        return json.loads(finished(TROUPE, "train", "job.toml", "--json", "--quiet", "--overwrite", *words,
+                                   cwd=self.folder).stdout)
 
     def test_each_key_has_the_part_in_the_result_that_its_row_says(self):
-        keys = json.loads(subprocess.run([TROUPE, "config", "keys", "--json"], capture_output=True, text=True,
-                                         check=True).stdout)
+        keys = json.loads(finished(TROUPE, "config", "keys", "--json").stdout)
         self.assertEqual(sorted(keys), sorted(CHANGES), "a new key needs a line in CHANGES")
         for path, (value, beside, *more) in CHANGES.items():
             with self.subTest(key=path, effect=keys[path]["effect"]):
@@ -303,4 +290,4 @@ class Effects(unittest.TestCase):
             self.assertEqual(same_bits, effect == "none", "parameters")
 
 
-unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+main()

@@ -4,20 +4,13 @@
 """
 
 import json
-import subprocess
 import sys
-import tempfile
-import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, f"{sys.path[0]}/..")
 from cluster_run import (Cluster, cluster_text, nodes_on_loopback, results_with_a_kill, resumed_after_a_kill,
                          timeouts)
-from patience import HANG
+from command import SOURCE, JobTest, main
 
-BUILD = Path(sys.argv[1]).resolve()
-TROUPE = BUILD / "bin" / "troupe"
-ROOT = Path(sys.argv[2]).resolve()
 IMAGES = """
 convolution channels=8 activation=relu padding=same
 pool size=2
@@ -55,13 +48,12 @@ layer-norm
 pool over=last
 """
 KINDS = {"images": ("[8, 8, 1]", IMAGES), "sequences": ("[8, 8]", SEQUENCES)}
-FIGURES = ("parameters_sha256", "job_sha256", "steps", "epochs", "train_loss", "test_loss")
 
 
 def job_of(kind, epochs=3):
     shape, layers = KINDS[kind]
     return f"""[data]
-file = "{ROOT}/examples/data/digits.csv.gz"
+file = "{SOURCE}/examples/data/digits.csv.gz"
 test_fraction = 0.2
 standardize = true
 [model]
@@ -78,34 +70,12 @@ epochs = {epochs}
 """
 
 
-class Layers(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def write(self, text):
-        file = self.folder / "job.toml"
-        file.write_text(text, encoding="utf-8")
-        return file
-
-    def run_troupe(self, *arguments):
-        return subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
-                              timeout=HANG, check=False)
-
-    def train(self, directory, *sets, more=()):
-        words = [word for key in (f"output.directory={directory}", *sets) for word in ("--set", key)]
-        run = self.run_troupe("train", "job.toml", "--json", "--quiet", *words, *more)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return json.loads(run.stdout)
-
-    def expect_equal(self, result, other):
-        for key in FIGURES:
-            self.assertEqual(result[key], other[key], key)
+class Layers(JobTest):
+    figures = ("parameters_sha256", "job_sha256", "steps", "epochs", "train_loss", "test_loss")
 
     def test_bits_do_not_depend_on_who_computes(self):
         for kind, least in (("images", 0.85), ("sequences", 0.7)):
-            self.write(job_of(kind))
+            self.write("job.toml", job_of(kind))
             alone = self.train(kind + "-alone", "training.replicas=1", "runtime.threads=1")
             self.assertGreater(alone["test_accuracy"], least, kind)
             self.expect_equal(self.train(kind + "-many", "training.replicas=3", "runtime.threads=2"), alone)
@@ -113,7 +83,7 @@ class Layers(unittest.TestCase):
                                 alone["parameters_sha256"])
 
     def test_a_chain_is_split_over_actors_and_nodes(self):
-        file = self.write(job_of("sequences"))
+        file = self.write("job.toml", job_of("sequences"))
         alone = self.train("alone", "model.parts=2", "training.replicas=1")
         for number, split in enumerate((["parallel.tensor=2", "parallel.pipeline=2"], ["parallel.pipeline=4"],
                                         ["parallel.tensor=2", "parallel.data=2"], ["parallel.sharded=true"])):
@@ -128,39 +98,36 @@ class Layers(unittest.TestCase):
         self.assertLess(abs(whole["train_loss"] - alone["train_loss"]), 0.05)
 
     def test_a_worker_that_is_killed_does_not_show(self):
-        file = self.write(job_of("images", epochs=20))
+        file = self.write("job.toml", job_of("images", epochs=20))
         alone = self.train("alone")
         for result, messages in results_with_a_kill(self.folder, file, "[checkpoint]\nevery_steps = 100\n"):
             with self.subTest(messages=messages):
                 self.expect_equal(result, alone)
 
     def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(self):
-        self.write(job_of("sequences", epochs=6))
+        self.write("job.toml", job_of("sequences", epochs=6))
         sets = ["checkpoint.every_steps=10"]
         undisturbed = self.train("undisturbed", *sets)
-        self.expect_equal(resumed_after_a_kill(self.folder, self.folder / "job.toml", sets), undisturbed)
+        self.expect_equal(resumed_after_a_kill(self.folder, self.job, sets), undisturbed)
 
     def test_a_model_file_says_what_layers_there_are(self):
-        self.write(job_of("images"))
+        self.write("job.toml", job_of("images"))
         trained = self.train("run")
-        evaluated = self.run_troupe("evaluate", "run", "--json")
-        self.assertEqual(evaluated.returncode, 0, evaluated.stderr)
-        self.assertEqual(json.loads(evaluated.stdout)["accuracy"], trained["test_accuracy"])
-        shown = json.loads(self.run_troupe("inspect", "run/model.safetensors", "--json").stdout)
+        self.assertEqual(self.result_of("evaluate", "run")["accuracy"], trained["test_accuracy"])
+        shown = self.result_of("inspect", "run/model.safetensors")
         options = json.loads(shown["metadata"]["options"])
         self.assertTrue(options["layers"].startswith('convolution activation="relu" bias=true channels=8 '))
         self.assertEqual(options["shape"], [8, 8, 1])
-        identity = (self.folder / "run" / "identity.txt").read_text(encoding="utf-8")
-        self.assertIn("model.kind = chain 1\n", identity)
+        self.assertIn("model.kind = chain 1\n", self.read("run", "identity.txt"))
         # Written otherwise, it is the same job.
-        self.write(job_of("images").replace("pool size=2\n", "pool   size=2 over=max # as by default\n"))
+        self.write("job.toml", job_of("images").replace("pool size=2\n", "pool   size=2 over=max # as by default\n"))
         self.expect_equal(self.train("again"), trained)
-        self.write(job_of("images").replace("[optimizer]", TABLES + "[optimizer]").replace(
+        self.write("job.toml", job_of("images").replace("[optimizer]", TABLES + "[optimizer]").replace(
             f'layers = """{IMAGES}"""\n', ""))
         self.expect_equal(self.train("tables"), trained)
 
     def test_what_is_wrong_with_layers_is_told(self):
-        self.write(job_of("images"))
+        self.write("job.toml", job_of("images"))
         for setting, why in [
                 ("model.layers=dens units=3", "this program has no layer of kind 'dens'"),
                 ("model.layers=dense units=0", "dense: units: expected integer from 1"),
@@ -174,10 +141,8 @@ class Layers(unittest.TestCase):
                 ("model.parts=0", "expected integer from 1 to 64"),
                 ("parallel.tensor=2", "set model.parts = 2: another job, with other bits"),
                 ("parallel.pipeline=5", "5 stages for 4 segments")]:
-            run = self.run_troupe("train", "job.toml", "--set", setting)
-            self.assertEqual(run.returncode, 78, setting + run.stderr)
-            self.assertIn(why, run.stderr, setting)
+            self.assertIn(why, self.troupe("train", "job.toml", "--set", setting, code=78).stderr, setting)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

@@ -3,23 +3,15 @@
     python3 tests/scripts/kinds/metrics_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
 """
 
-import csv
 import json
-import signal
-import subprocess
 import sys
-import tempfile
-import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "page"))
-from cluster_run import Cluster, cluster_text, nodes_on_loopback, timeouts
+sys.path[:0] = [f"{sys.path[0]}/..", f"{sys.path[0]}/../page"]
+from cluster_run import Cluster, cluster_text, nodes_on_loopback, results_with_a_kill, timeouts
+from command import SOURCE, JobTest, main, rows_of_csv
 from patience import HANG
 from tensorboard import tensorboard_points
 
-BUILD, SOURCE = (Path(x).resolve() for x in sys.argv[1:3])
-TROUPE = BUILD / "bin" / "troupe"
 DIGITS = SOURCE / "examples" / "data" / "digits.csv.gz"
 METRICS = ("auc", "balanced-accuracy", "brier", "calibration-error", "macro-f1")
 COLUMNS = [f"{part}_{name.replace('-', '_')}" for part in ("test", "validation") for name in METRICS]
@@ -44,30 +36,11 @@ metrics = {json.dumps(METRICS)}
 
 def rows_of(directory):
     """The history without what differs from run to run."""
-    with open(directory / "history.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        del row["seconds"]
-    return rows
+    return [{**row, "seconds": None} for row in rows_of_csv(directory / "history.csv")]
 
 
-class Metrics(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.job = self.folder / "job.toml"
-        self.job.write_text(JOB, encoding="utf-8")
-
-    def troupe(self, *arguments, code=0):
-        run = subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
-                             timeout=HANG, check=False)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
-        return run
-
-    def train(self, directory, *sets, more=(), code=0):
-        words = [word for key in (f"output.directory={directory}", *sets) for word in ("--set", key)]
-        return json.loads(self.troupe("train", self.job, "--json", "--quiet", *words, *more, code=code).stdout)
+class Metrics(JobTest):
+    job_text = JOB
 
     def refusal(self, *sets):
         return self.train("refused", *sets, code=78)["error"]
@@ -84,7 +57,7 @@ class Metrics(unittest.TestCase):
         best = next(row for row in rows if int(row["steps"]) == summary["steps"])
         self.assertEqual(summary["metrics"], {column: float(best[column]) for column in COLUMNS})
         for part in ("test", "validation"):
-            judged = json.loads(self.troupe("evaluate", "run", "--rows", part, "--json").stdout)
+            judged = self.result_of("evaluate", "run", "--rows", part)
             recalls = [one["recall"] for one in judged["classes"]]
             for column, value in (("auc", judged["auc"]), ("brier", judged["brier"]),
                                   ("calibration_error", judged["calibration_error"]),
@@ -94,24 +67,21 @@ class Metrics(unittest.TestCase):
         points = tensorboard_points(self.folder / "run")
         self.assertEqual(sorted(points["auc/test"]),
                          [int(row["steps"]) for row in rows if row["test_auc"]])
-        text = (self.folder / "run" / "events.jsonl").read_text(encoding="utf-8")
-        events = [json.loads(line) for line in text.splitlines()]
+        events = [json.loads(line) for line in self.read("run", "events.jsonl").splitlines()]
         told = [event["row"] for event in events if "row" in event]
         self.assertEqual([row["validation_macro_f1"] for row in told],
                          [float(row["validation_macro_f1"]) if row["test_loss"] else None for row in rows])
-        compared = json.loads(self.troupe("compare", "run", "run", "--json").stdout)
+        compared = self.result_of("compare", "run", "run")
         self.assertEqual(compared["runs"][0]["test_auc"], float(best["test_auc"]))
         shown = self.troupe("train", self.job, "--set", "output.directory=shown").stdout
         self.assertRegex(shown, r"(?m)^val balanced accuracy +0\.9")
 
     def test_regressions_have_theirs(self):
-        (self.folder / "line.csv").write_text(
-            "x,y\n" + "".join(f"{i / 10},{i / 5 + (i % 3)}\n" for i in range(200)), encoding="utf-8")
-        job = ("[data]\nfile = \"line.csv\"\ntest_fraction = 0.5\n[model]\nkind = \"linear-regression\"\n"
-               "[optimizer]\nkind = \"closed-form\"\n[training]\nmetrics = [\"mae\", \"rmse\"]\n")
-        self.job.write_text(job, encoding="utf-8")
+        self.write("line.csv", "x,y\n" + "".join(f"{i / 10},{i / 5 + (i % 3)}\n" for i in range(200)))
+        self.write("job.toml", "[data]\nfile = \"line.csv\"\ntest_fraction = 0.5\n[model]\nkind = \"linear-regression\"\n"
+                   "[optimizer]\nkind = \"closed-form\"\n[training]\nmetrics = [\"mae\", \"rmse\"]\n")
         metrics = self.train("run")["metrics"]
-        judged = json.loads(self.troupe("evaluate", "run", "--json").stdout)
+        judged = self.result_of("evaluate", "run")
         self.assertAlmostEqual(metrics["test_mae"], judged["mean_absolute_error"], delta=1e-12)
         self.assertAlmostEqual(metrics["test_rmse"] ** 2, judged["mean_squared_error"], delta=1e-12)
 
@@ -135,7 +105,7 @@ class Metrics(unittest.TestCase):
         self.train("resumed", "checkpoint.every_steps=5", "training.epochs=3")
         self.train("resumed", "checkpoint.every_steps=5", more=["--resume"])
         self.assertEqual(rows_of(self.folder / "resumed"), expected)
-        self.job.write_text(JOB.replace("slices = 4\n", ""), encoding="utf-8")
+        self.write("job.toml", JOB.replace("slices = 4\n", ""))
         rounds = ("training.strategy=parameters", "training.members=3", "training.local_steps=5")
         self.train("kept", *rounds, "training.replicas=1")
         self.train("kept3", *rounds, "training.replicas=3")
@@ -147,20 +117,9 @@ class Metrics(unittest.TestCase):
         self.train("alone", f"training.epochs={epochs}")
         expected = rows_of(self.folder / "alone")
         settings = f"[training]\nepochs = {epochs}\n[checkpoint]\nevery_steps = 500\n"
-        for attempt in range(20):
-            nodes = nodes_on_loopback([(1, 1), (1, 0), (1, 1)])
-            folder = self.folder / str(attempt)
-            folder.mkdir()
-            text = cluster_text(nodes, settings, timeouts(join=20), job=self.job)
-            with Cluster(str(folder), text, nodes) as cluster:
-                self.assertTrue(cluster.wait_for_epoch(1), cluster.messages())
-                cluster.processes["left"].signal(signal.SIGKILL)
-                result = cluster.result()
-                messages = cluster.messages()
-            self.assertEqual(rows_of(next(folder.rglob("history.csv")).parent), expected)
-            if result["replicas_lost"] > 0:
-                return
-        self.fail("the kill was always too late: " + messages)
+        for number, _ in enumerate(results_with_a_kill(self.folder, self.job, settings)):
+            place = self.folder / f"cluster{number}"
+            self.assertEqual(rows_of(next(place.rglob("history.csv")).parent), expected)
 
     def test_processes_that_judge_otherwise_do_not_train_together(self):
         nodes = nodes_on_loopback([(1, 1), (1, 0)])
@@ -174,4 +133,4 @@ class Metrics(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

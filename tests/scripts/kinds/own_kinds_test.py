@@ -9,20 +9,16 @@ import json
 import math
 import os
 import signal
-import subprocess
 import sys
 import tempfile
-import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, f"{sys.path[0]}/..")
 from cluster_run import (DIRECTOR, Cluster, cluster_text, nodes_on_loopback, results_with_a_kill,
                          resumed_after_a_kill, timeouts)
+from command import BUILD, TROUPE, JobTest, finished, main, sets_of
 from patience import HANG
 
-BUILD = Path(sys.argv[1]).resolve()
-TROUPE = BUILD / "bin" / "troupe"
-PROGRAM = BUILD / "bin" / "own_kinds"
+PROGRAM = str(BUILD / "bin" / "own_kinds")
 JOB = """[data]
 file = "wave.csv"
 test_fraction = 0.25
@@ -41,57 +37,39 @@ epochs = 40
 """
 EPOCHS = 40
 LONG = 1000  # epochs: a second or more, so that something can befall the run
-FIGURES = ("parameters_sha256", "job_sha256", "steps", "epochs", "train_loss", "test_loss")
 
+class OwnKinds(JobTest):
+    job_text = JOB
+    figures = ("parameters_sha256", "job_sha256", "steps", "epochs", "train_loss", "test_loss")
 
-def changed(**variables):
-    return {**os.environ, **variables}
-
-
-class OwnKinds(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         rows = [(x, 3 * math.sin(2 * x) + 0.5) for x in (-1 + i / 100 for i in range(200))]
-        text = "x,y\n" + "".join(f"{x!r},{y!r}\n" for x, y in rows)
-        (self.folder / "wave.csv").write_text(text, encoding="utf-8")
-        self.job = self.folder / "job.toml"
-        self.job.write_text(JOB, encoding="utf-8")
+        self.write("wave.csv", "x,y\n" + "".join(f"{x!r},{y!r}\n" for x, y in rows))
 
-    def run_program(self, *arguments, program=PROGRAM, **variables):
-        return subprocess.run([program, *arguments], cwd=self.folder, capture_output=True, text=True,
-                              timeout=HANG, check=False, env=changed(**variables))
+    def run_program(self, *arguments, program=PROGRAM, code=0, **variables):
+        return finished(program, *arguments, code=code, cwd=self.folder, env={**os.environ, **variables})
 
-    def train(self, directory, *more, sets=(), code=0):
-        words = [word for key in (f"output.directory={directory}", *sets) for word in ("--set", key)]
-        run = self.run_program("train", self.job, "--json", "--quiet", *words, *more)
-        self.assertEqual(run.returncode, code, run.stderr)
-        return json.loads(run.stdout)
+    def train(self, directory, sets=()):
+        words = sets_of([f"output.directory={directory}", *sets])
+        return json.loads(self.run_program("train", self.job, "--json", "--quiet", *words).stdout)
 
-    def refusal(self, *arguments, program=PROGRAM, code=78, **variables):
-        run = self.run_program(*arguments, program=program, **variables)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
-        return run.stderr
-
-    def expect_equal(self, result, other):
-        for key in FIGURES:
-            self.assertEqual(result[key], other[key], key)
+    def refusal(self, *arguments, code=78, **how):
+        return self.run_program(*arguments, code=code, **how).stderr
 
     # ---- One process
 
     def test_they_learn_and_leave_what_others_leave(self):
         result = self.train("run")
         self.assertGreater(result["test_r2"], 0.9)
-        identity = (self.folder / "run" / "identity.txt").read_text(encoding="utf-8")
+        identity = self.read("run", "identity.txt")
         for line in ("model.kind = wave 1", "model.wave.harmonics = 2", "optimizer.kind = drag 1",
                      "model.wave.frequency = 3ff8000000000000", "model.loss = squared",
                      "optimizer.drag.share = 3fe0000000000000"):
             self.assertIn(line + "\n", identity)
         self.assertNotIn("model.hidden", identity)
         self.assertNotIn("optimizer.momentum", identity)
-        history = (self.folder / "run" / "history.csv").read_text(encoding="utf-8")
-        self.assertEqual(len(history.splitlines()), 1 + EPOCHS)
+        self.assertEqual(len(self.read("run", "history.csv").splitlines()), 1 + EPOCHS)
 
     def test_bits_do_not_depend_on_who_computes(self):
         alone = self.train("alone", sets=["training.replicas=1", "runtime.threads=1"])
@@ -125,7 +103,7 @@ class OwnKinds(unittest.TestCase):
         self.assertEqual(shown["kind"], "wave")
         self.assertEqual(shown["metadata"]["format"], "troupe-model-2")
         self.assertEqual(shown["metadata"]["options"].count("\"harmonics\": 2"), 1)
-        (self.folder / "rows.csv").write_text("x\n0.25\n", encoding="utf-8")
+        self.write("rows.csv", "x\n0.25\n")
         predicted = self.run_program("predict", "run/model.safetensors", "rows.csv")
         value = float(predicted.stdout.splitlines()[-1].split(",")[-1])
         self.assertLess(abs(value - (3 * math.sin(0.5) + 0.5)), 0.5)
@@ -163,25 +141,21 @@ class OwnKinds(unittest.TestCase):
         for line in ('kind = "wave"', "harmonics = 2", "shifts = false", 'window = "none"',
                      "weights = []", "share = 0.5"):
             self.assertIn(line + "\n", shown)
-        (self.folder / "shown.toml").write_text(shown, encoding="utf-8")
+        self.write("shown.toml", shown)
         self.assertEqual(self.run_program("config", "show", "shown.toml").stdout, shown)
 
     def test_the_contract_is_kept(self):
-        run = self.run_program("verify")
-        self.assertEqual((run.returncode, run.stdout), (0, ""))
+        self.assertEqual(self.run_program("verify").stdout, "")
 
     # ---- Clusters
 
     def cluster_file(self, *more):
         nodes = nodes_on_loopback([(1, 1), (1, 1)])
-        file = self.folder / "cluster.toml"
-        file.write_text(cluster_text(nodes, *more, job=self.job), encoding="utf-8")
-        return file
+        return self.write("cluster.toml", cluster_text(nodes, *more, job=self.job))
 
     def test_launch_starts_this_program(self):
         alone = self.train("alone")
         run = self.run_program("launch", self.cluster_file(), "--json", "--set", "output.directory=two")
-        self.assertEqual(run.returncode, 0, run.stderr)
         self.expect_equal(json.loads(run.stdout), alone)
 
     def test_a_worker_that_is_killed_does_not_show(self):
@@ -197,7 +171,7 @@ class OwnKinds(unittest.TestCase):
                 ({"TROUPE_TEST_KIND_CHANGED": "1"}, r"optimizer drag 1 = [0-9a-f]{16} and [0-9a-f]{16}")]:
             nodes = nodes_on_loopback([(1, 1), (1, 0)])
             for node in nodes:
-                node.program = str(PROGRAM)
+                node.program = PROGRAM
             nodes[1].wrapper = ["env", *(f"{key}={value}" for key, value in variables.items())]
             text = cluster_text(nodes, "", timeouts(join=60), job=self.job)
             with tempfile.TemporaryDirectory() as folder, Cluster(folder, text, nodes) as cluster:
@@ -209,4 +183,4 @@ class OwnKinds(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

@@ -3,23 +3,14 @@
     python3 tests/scripts/kinds/plateau_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
 """
 
-import csv
-import json
-import subprocess
 import sys
-import tempfile
-import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, f"{sys.path[0]}/..")
 from cluster_run import results_with_a_kill, resumed_after_a_kill
-from patience import HANG
+from command import SOURCE, JobTest, main, rows_of_csv, sets_of
 
-BUILD = Path(sys.argv[1]).resolve()
-TROUPE = BUILD / "bin" / "troupe"
-ROOT = Path(sys.argv[2]).resolve()
 JOB = f"""[data]
-file = "{ROOT}/examples/data/digits.csv.gz"
+file = "{SOURCE}/examples/data/digits.csv.gz"
 test_fraction = 0.2
 validation_fraction = 0.1
 standardize = true
@@ -37,30 +28,11 @@ slices = 4
 epochs = 30
 keep_best = false
 """
-FIGURES = ("parameters_sha256", "job_sha256", "steps", "train_loss", "validation_loss", "rate_reductions")
 
 
-class Plateau(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.job = self.folder / "job.toml"
-        self.job.write_text(JOB, encoding="utf-8")
-
-    def run_troupe(self, *arguments):
-        return subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
-                              timeout=HANG, check=False)
-
-    def train(self, directory, *sets):
-        words = [word for key in (f"output.directory={directory}", *sets) for word in ("--set", key)]
-        run = self.run_troupe("train", "job.toml", "--json", "--quiet", *words)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return json.loads(run.stdout)
-
-    def expect_equal(self, result, other):
-        for key in FIGURES:
-            self.assertEqual(result[key], other[key], key)
+class Plateau(JobTest):
+    job_text = JOB
+    figures = ("parameters_sha256", "job_sha256", "steps", "train_loss", "validation_loss", "rate_reductions")
 
     def test_bits_do_not_depend_on_who_computes_and_are_those_of_a_schedule_that_knew(self):
         alone = self.train("alone", "training.replicas=1")
@@ -80,8 +52,7 @@ class Plateau(unittest.TestCase):
 
     def test_the_history_has_the_rates_and_the_rule_can_be_followed_in_it(self):
         result = self.train("run")
-        with open(self.folder / "run" / "history.csv", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        rows = rows_of_csv(self.folder / "run" / "history.csv")
         best, waited, rate, lowered = float("inf"), 0, 0.3, []
         for row in rows:
             self.assertAlmostEqual(float(row["learning_rate"]), rate)
@@ -94,7 +65,7 @@ class Plateau(unittest.TestCase):
         self.assertEqual(result["rate_reductions"], lowered)
 
     def test_a_worker_that_is_killed_does_not_show(self):
-        self.job.write_text(JOB.replace("epochs = 30", "epochs = 200"), encoding="utf-8")
+        self.write("job.toml", JOB.replace("epochs = 30", "epochs = 200"))
         alone = self.train("alone")
         for result, messages in results_with_a_kill(self.folder, self.job, "[checkpoint]\nevery_steps = 50\n"):
             with self.subTest(messages=messages):
@@ -116,11 +87,9 @@ class Plateau(unittest.TestCase):
                 (["training.strategy=parameters"], "belongs to synchronous gradients"),
                 (["optimizer.kind=lbfgs", "training.batch_size=all"], "lbfgs finds its own steps"),
                 (["optimizer.kind=adafactor"], "adafactor looks at the whole model at once")]:
-            words = [word for setting in settings for word in ("--set", setting)]
-            run = self.run_troupe("train", "job.toml", *words)
-            self.assertEqual(run.returncode, 78, settings)
+            run = self.troupe("train", "job.toml", *sets_of(settings), code=78)
             self.assertIn(why, run.stderr.replace("\n", " "), settings)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

@@ -12,12 +12,13 @@ import os
 import re
 import signal
 import sys
-import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from served_page import ADDRESS, BrowserTest, Served, wait_until  # noqa: E402
+from served_page import ADDRESS, BrowserTest, Served  # noqa: E402
 from cluster_run import (Cluster, cluster_text, nodes_on_loopback, settings_of,  # noqa: E402
                          timeouts)
+from command import main  # noqa: E402
+from patience import wait_until  # noqa: E402
 
 STILL_SECONDS = 4  # processes report once a second
 SHAPES = [(1, 1), (1, 1), (1, 1), (1, 1)]
@@ -63,9 +64,7 @@ class Faults(BrowserTest):
         return self.driver.find_element("id", "events").text
 
     def status(self):
-        end = self.troupe("status", "cluster.toml", "--json")
-        self.assertEqual(end.returncode, 0, end.stderr)
-        return json.loads(end.stdout)
+        return self.result_of("status", "cluster.toml")
 
     def standing_still(self, page):
         """The status, when every process has reported that nothing moves, and the browser knows."""
@@ -149,20 +148,17 @@ class Faults(BrowserTest):
             self.assertEqual(metrics[f'troupe_node_takes_part{{node="{node["name"]}"}}'], 1)
 
     def expect_files(self, cluster):
-        with open(os.path.join(self.folder, "faults", "events.jsonl"), encoding="utf-8") as file:
-            events = [json.loads(line) for line in file]
+        events = [json.loads(line) for line in self.read("faults", "events.jsonl").splitlines()]
         told = " ".join(x["text"] for x in events)
         self.assertIn("left was lost", told)
         self.assertIn("left joined", told)
         self.assertEqual((events[0]["kind"], events[-1]["kind"]), ("begin", "end"))
         files = [f"{name}.json" for name in cluster.nodes]
-        end = self.troupe("trace", "merge", *files, "-o", "all.json")
-        self.assertEqual(end.returncode, 0, end.stderr)
-        with open(os.path.join(self.folder, "all.json"), encoding="utf-8") as file:
-            names = {x["args"]["name"] for x in json.load(file)["traceEvents"]
-                     if x["name"] == "process_name"}
+        self.troupe("trace", "merge", *files, "-o", "all.json")
+        names = {x["args"]["name"] for x in json.loads(self.read("all.json"))["traceEvents"]
+                 if x["name"] == "process_name"}
         self.assertEqual(names, set(cluster.nodes))
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    main()

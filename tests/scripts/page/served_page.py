@@ -12,14 +12,12 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
-import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from cluster_run import SOURCE, TROUPE  # noqa: E402
-from patience import HANG  # noqa: E402
+from command import JOB, TROUPE, OneFolderTest  # noqa: E402
+from patience import HANG, wait_until  # noqa: E402
 
 try:
     from selenium import webdriver
@@ -28,18 +26,9 @@ try:
 except ImportError:
     webdriver = None
 
-DIGITS = os.path.join(SOURCE, "examples", "digits.toml")
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 HAS_BROWSER = webdriver and os.path.exists(CHROMIUM) and os.path.exists(DRIVER)
 ADDRESS = re.compile(r"(https?)://([\w.]+):(\d+)/(?:#key=([0-9a-f]+))?")
-
-
-def wait_until(condition, words=lambda: ""):
-    end = time.monotonic() + HANG
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("waited for too long. " + words())
-        time.sleep(0.05)
 
 
 class Served:
@@ -104,36 +93,20 @@ def strangers_context():
     return result
 
 
-class PageTest(unittest.TestCase):
+class PageTest(OneFolderTest):
     """A folder for runs, of which one has ended in it: `run`, with its summary."""
 
     @classmethod
     def setUpClass(cls):
-        cls.place = tempfile.TemporaryDirectory()
-        cls.folder = cls.place.name
-        run = cls.troupe("train", DIGITS, "--quiet", "--json", "--set", "training.epochs=4", "--set",
-                         "output.directory=run", "--set", 'training.metrics=["auc"]')
-        cls.summary = json.loads(run.stdout)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.place.cleanup()
-
-    @classmethod
-    def troupe(cls, *words):
-        return subprocess.run([TROUPE, *words], cwd=cls.folder, capture_output=True, text=True,
-                              timeout=HANG, check=False)
-
-    def write(self, name, text):
-        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-            file.write(text)
+        super().setUpClass()
+        cls.summary = cls().train(JOB, "training.epochs=4", "output.directory=run", 'training.metrics=["auc"]')
 
     def launch(self, directory, *words, more="", names=("main", "left")):
         """A cluster that trains, and does not miss anybody soon."""
         nodes = "".join(f'[[node]]\nname = "{name}"\naddress = "127.0.0.1:0"\n'
                         + ("director = true\n" if name == "main" else "") for name in names)
         self.write("cluster.toml",
-                   f'job = "{DIGITS}"\ntraining.epochs = 1000000\ndata.validation_fraction = 0.2\n'
+                   f'job = "{JOB}"\ntraining.epochs = 1000000\ndata.validation_fraction = 0.2\n'
                    f'output.directory = "{directory}"\n[timeouts]\nlost_after = "100s"\n{more}{nodes}')
         return self.serve("launch", "cluster.toml", *(words or ["--dashboard-at=0"]))
 
@@ -160,7 +133,7 @@ class BrowserTest(PageTest):
         for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic",
                      "--no-first-run", "--disable-background-networking",
                      "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-                     "--window-size=1280,1500", "--user-data-dir=" + cls.folder + "/browser"):
+                     "--window-size=1280,1500", f"--user-data-dir={cls.folder}/browser"):
             options.add_argument(word)
         cls.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
         cls.driver.set_page_load_timeout(HANG)

@@ -4,22 +4,15 @@ makes of the hashes in a history.
     python3 tests/scripts/page/timeline_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
 """
 
-import csv
 import json
 import re
-import subprocess
 import sys
-import tempfile
-import unittest
 from collections import defaultdict
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, f"{sys.path[0]}/..")
 from cluster_run import cluster_text, nodes_on_loopback
-from patience import HANG
+from command import SOURCE, JobTest, main, rows_of_csv
 
-BUILD, SOURCE = (Path(x).resolve() for x in sys.argv[1:3])
-TROUPE = BUILD / "bin" / "troupe"
 JOB = f"""[data]
 file = "{SOURCE / 'examples' / 'data' / 'digits.csv.gz'}"
 standardize = true
@@ -54,23 +47,8 @@ class Timeline:
         return [x for x in self.of("X") if x["name"] == name]
 
 
-class Timelines(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.job = self.folder / "job.toml"
-        self.job.write_text(JOB, encoding="utf-8")
-
-    def troupe(self, *arguments, code=0):
-        run = subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
-                             timeout=HANG, check=False)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
-        return run
-
-    def train(self, directory, *sets, more=()):
-        words = [word for key in (f"output.directory={directory}", *sets) for word in ("--set", key)]
-        return json.loads(self.troupe("train", self.job, "--json", "--quiet", *words, *more).stdout)
+class Timelines(JobTest):
+    job_text = JOB
 
     def expect_order(self, timeline):
         """Spans of one row follow each other or lie in each other: viewers draw nothing else."""
@@ -126,7 +104,7 @@ class Timelines(unittest.TestCase):
             self.assertIn("replica", actors[wait["pid"], wait["tid"]])
 
     def test_trainers_and_their_keeper_have_rows(self):
-        self.job.write_text(JOB.replace("slices = 4\n", ""), encoding="utf-8")
+        self.write("job.toml", JOB.replace("slices = 4\n", ""))
         self.train("kept", "training.strategy=parameters", "training.members=2", "training.local_steps=3",
                    more=["--trace", "t.json"])
         timeline = Timeline(self.folder / "t.json")
@@ -152,9 +130,7 @@ class Timelines(unittest.TestCase):
     # ---- Several
 
     def launch(self, *arguments):
-        nodes = nodes_on_loopback([(1, 1), (1, 1)])
-        text = cluster_text(nodes, job="job.toml")
-        (self.folder / "cluster.toml").write_text(text, encoding="utf-8")
+        self.write("cluster.toml", cluster_text(nodes_on_loopback([(1, 1), (1, 1)]), job="job.toml"))
         return self.troupe("launch", "cluster.toml", "--overwrite", *arguments)
 
     def test_launch_merges_what_its_nodes_recorded(self):
@@ -187,8 +163,8 @@ class Timelines(unittest.TestCase):
     # ---- Hashes
 
     def hashes(self, directory):
-        with open(self.folder / directory / "history.csv", encoding="utf-8") as file:
-            return [(row["parameters_hash"], row["state_hash"]) for row in csv.DictReader(file)]
+        rows = rows_of_csv(self.folder / directory / "history.csv")
+        return [(row["parameters_hash"], row["state_hash"]) for row in rows]
 
     def test_each_row_has_the_hash_of_its_version_whoever_trained_it(self):
         self.train("one", "training.replicas=1", "runtime.threads=1")
@@ -210,7 +186,7 @@ class Timelines(unittest.TestCase):
         self.train("one")
         self.train("other", "training.replicas=2")
         self.train("decayed", "optimizer.schedule.kind=step", "optimizer.schedule.steps=8")
-        same, different = json.loads(self.troupe("compare", "one", "other", "decayed", "--json").stdout)["bits"]
+        same, different = self.result_of("compare", "one", "other", "decayed")["bits"]
         self.assertEqual(same["state"], "equal")
         self.assertEqual((different["state"], different["equal_until"], different["differ_from"]),
                          ("differ", 6, 12))
@@ -218,4 +194,4 @@ class Timelines(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

@@ -10,12 +10,12 @@ import stat
 import sys
 import threading
 import time
-import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from served_page import DIGITS, BrowserTest, PageTest, strangers_context, wait_until  # noqa: E402
+from served_page import BrowserTest, PageTest, strangers_context  # noqa: E402
+from command import JOB, main  # noqa: E402
 from secured_cluster import make_certificates, tls_text  # noqa: E402
-from patience import HANG  # noqa: E402
+from patience import HANG, wait_until  # noqa: E402
 
 VISIT_SECONDS = 5  # for a request to come and its answer to go (page_server.hpp)
 DATA = ("/api/status", "/api/curves", "/api/rounds", "/api/events", "/metrics")
@@ -48,14 +48,12 @@ class Locked(PageTest):
         for have, lack in (((), ("--dashboard-token-file", "--dashboard-certificate")),
                            (("token",), ("--dashboard-certificate",)),
                            (("tls",), ("--dashboard-token-file",))):
-            end = self.troupe("watch", "run", "--address", "0.0.0.0:0", *self.options(*have))
-            self.assertEqual(end.returncode, 77, end.stderr)
+            end = self.troupe("watch", "run", "--address", "0.0.0.0:0", *self.options(*have), code=77)
             self.assertIn("0.0.0.0:0", end.stderr)
             for option in ("--dashboard-token-file", "--dashboard-certificate"):
                 self.assertEqual(option in end.stderr, option in lack, end.stderr)
-        end = self.troupe("train", DIGITS, "--quiet", "--set", "output.directory=open",
-                          "--dashboard-at=0.0.0.0:0")
-        self.assertEqual(end.returncode, 77, end.stderr)
+        end = self.troupe("train", JOB, "--quiet", "--set", "output.directory=open",
+                          "--dashboard-at=0.0.0.0:0", code=77)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "token")))
 
     def test_the_token_is_told_once_and_opens(self):
@@ -144,8 +142,7 @@ class Locked(PageTest):
             self.write("token", text)
             os.chmod(path, mode)
             end = self.troupe("watch", "run", "--address", "0.0.0.0:0",
-                              *self.options("token", "tls"))
-            self.assertEqual(end.returncode, code, end.stderr)
+                              *self.options("token", "tls"), code=code)
             self.assertIn(words, end.stderr)
         os.remove(path)
         for certificate, key, code in (("keys/page.pem", "keys/main.key", 77),
@@ -153,8 +150,7 @@ class Locked(PageTest):
                                        ("token", "keys/page.key", 65)):
             self.write("token", "nonsense")
             end = self.troupe("watch", "run", "--address", "0", "--dashboard-certificate",
-                              certificate, "--dashboard-key", key)
-            self.assertEqual(end.returncode, code, end.stderr)
+                              certificate, "--dashboard-key", key, code=code)
 
     def test_a_secured_clusters_page_has_the_certificate_of_its_node(self):
         cluster = self.launch("secured", "--dashboard-at=0.0.0.0:0", "--dashboard-token-file=token",
@@ -184,7 +180,7 @@ class Hostile(PageTest):
 
     def setUp(self):
         words = ["--dashboard-certificate", "keys/page.pem", "--dashboard-key", "keys/page.key"]
-        self.served = self.serve("train", DIGITS, "--overwrite", "--set", "training.epochs=1000000",
+        self.served = self.serve("train", JOB, "--overwrite", "--set", "training.epochs=1000000",
                                  "--set", "output.directory=live", "--dashboard-at=0",
                                  *(words if self.SECURED else []))
         self.host = f"Host: 127.0.0.1:{self.served.port}\r\n".encode()
@@ -359,4 +355,4 @@ class LockedBrowser(BrowserTest):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    main()

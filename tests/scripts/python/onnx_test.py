@@ -9,11 +9,7 @@ import csv
 import gzip
 import json
 import math
-import subprocess
 import sys
-import tempfile
-import unittest
-from pathlib import Path
 
 try:
     import numpy
@@ -23,12 +19,12 @@ except ImportError as problem:
     print(f"skipped: {problem}")
     sys.exit(77)
 
-BUILD, ROOT = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-TROUPE = BUILD / "bin" / "troupe"
-EXPORT = ROOT / "python" / "troupe" / "onnx_export.py"
-HANG = 600
-DIGITS = f'[data]\nfile = "{ROOT}/examples/data/digits.csv.gz"\ntest_fraction = 0.2\nstandardize = true\n'
-DIABETES = f'[data]\nfile = "{ROOT}/examples/data/diabetes.csv"\nstandardize = true\n'
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import SOURCE, CommandTest, finished, main
+
+EXPORT = SOURCE / "python" / "troupe" / "onnx_export.py"
+DIGITS = f'[data]\nfile = "{SOURCE}/examples/data/digits.csv.gz"\ntest_fraction = 0.2\nstandardize = true\n'
+DIABETES = f'[data]\nfile = "{SOURCE}/examples/data/diabetes.csv"\nstandardize = true\n'
 SHORT = "[training]\nbatch_size = 64\nepochs = 2\n"
 
 
@@ -101,21 +97,12 @@ def run_graph(model, features):
 
 # ---- Models
 
-class Onnx(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class Onnx(CommandTest):
     def run_command(self, *words, code=0):
-        run = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=HANG, check=False)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
-        return run
+        return finished(*words, code=code, cwd=self.folder)
 
     def train(self, job, *sets):
-        (self.folder / "job.toml").write_text(job, encoding="utf-8")
-        words = [word for key in ("output.directory=run", *sets) for word in ("--set", key)]
-        self.run_command(TROUPE, "train", "job.toml", "--quiet", "--overwrite", *words)
+        super().train(self.write("job.toml", job), "output.directory=run", *sets, more=["--overwrite"])
 
     def rows_of(self, data):
         text = gzip.open(data, "rt") if str(data).endswith(".gz") else open(data, encoding="utf-8")
@@ -137,10 +124,10 @@ class Onnx(unittest.TestCase):
         text = "\n".join(",".join(row) for row in rows) + "\n"
         names = json.loads({one.key: one.value for one in model.metadata_props}["features"])
         header = "" if names[0] == "0" else ",".join(names) + "\n"
-        (self.folder / "rows.csv").write_text(header + text, encoding="utf-8")
+        self.write("rows.csv", header + text)
         predictions, *labels = run_graph(model, numpy.array(rows, numpy.float32))
         more = ["--probabilities"] if labels else []
-        told = self.run_command(TROUPE, "predict", "run/model.safetensors", "rows.csv", *more)
+        told = self.troupe("predict", "run/model.safetensors", "rows.csv", *more)
         told = [line.split(",") for line in told.stdout.splitlines()[1:]]
         expected = numpy.array([row[len(more):] for row in told], float)
         numpy.testing.assert_allclose(predictions, expected, rtol=2e-4, atol=2e-5)
@@ -152,16 +139,16 @@ class Onnx(unittest.TestCase):
     def test_networks(self):
         for activation in ("relu", "gelu", "elu", "silu", "leaky-relu", "softplus", "tanh", "sigmoid"):
             self.expect_same(DIGITS + f'[model]\nkind = "neural-network"\nhidden = [9, 7]\n'
-                             f'activation = "{activation}"\n' + SHORT, ROOT / "examples/data/digits.csv.gz")
+                             f'activation = "{activation}"\n' + SHORT, SOURCE / "examples/data/digits.csv.gz")
 
     def test_regressions(self):
-        data = ROOT / "examples/data/diabetes.csv"
+        data = SOURCE / "examples/data/diabetes.csv"
         for loss in ("squared", "poisson"):
             self.expect_same(DIABETES + f'[model]\nkind = "linear-regression"\nloss = "{loss}"\n'
                              "[optimizer]\nlearning_rate = 0.0001\n" + SHORT, data)
 
     def test_two_classes_by_every_link(self):
-        rows = self.rows_of(ROOT / "examples/data/iris.csv")
+        rows = self.rows_of(SOURCE / "examples/data/iris.csv")
         data = self.folder / "two.csv"
         table = [[*row[:-1], "first" if i % 3 else "second"] for i, row in enumerate(rows)]
         data.write_text("\n".join(",".join(row) for row in [["a", "b", "c", "d", "kind"], *table]) + "\n",
@@ -171,7 +158,7 @@ class Onnx(unittest.TestCase):
             self.expect_same(base + f'link = "{link}"\n' + SHORT, data)
 
     def test_chains(self):
-        data = ROOT / "examples/data/digits.csv.gz"
+        data = SOURCE / "examples/data/digits.csv.gz"
         chain = DIGITS + '[model]\nkind = "chain"\n'
         images = ('layers = "scale factor=0.5 offset=0.1; convolution channels=5 kernel=[3,2] padding=same stride=2 '
                   'activation=relu; POOL; residual { convolution channels=5 padding=same activation=gelu }; '
@@ -205,4 +192,4 @@ class Onnx(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

@@ -11,17 +11,16 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import threading
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import BUILD, SOURCE, CommandTest, finished, header_and_values  # noqa: E402
 from patience import HANG, lenient  # noqa: E402
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-MODULE = os.path.join(BUILD, "python")
+MODULE = str(BUILD / "python")
 try:
     import joblib
     import numpy as np
@@ -36,7 +35,6 @@ sys.path.insert(0, MODULE)
 os.environ["PYTHONPATH"] = MODULE  # of the processes that joblib starts
 from troupe import TroupeClassifier, TroupeRegressor  # noqa: E402
 
-TROUPE = os.path.join(BUILD, "bin", "troupe")
 DIGITS = os.path.join(SOURCE, "examples", "data", "digits.csv.gz")
 QUICK = {"hidden": (16,), "epochs": 5}
 
@@ -49,18 +47,6 @@ def digits():
 def plane():
     rows = np.random.default_rng(3).normal(size=(300, 2)).astype(np.float32)
     return rows, 2 * rows[:, 0] - rows[:, 1] + 1
-
-
-def data_section_sha256(path):
-    with open(path, "rb") as file:
-        content = file.read()
-    begin = 8 + int.from_bytes(content[:8], "little")
-    return hashlib.sha256(content[begin:]).hexdigest()
-
-
-def metadata_of(path):
-    with open(path, "rb") as file:
-        return json.loads(file.read(int.from_bytes(file.read(8), "little")))["__metadata__"]
 
 
 class Manners(unittest.TestCase):
@@ -108,29 +94,22 @@ class Manners(unittest.TestCase):
         self.assertGreater(several.score(flat, np.stack([other, -other], 1)), 0.999)
 
 
-class Bits(unittest.TestCase):
+class Bits(CommandTest):
     def test_are_those_of_the_command(self):
         rows, classes = digits()
         model = TroupeClassifier(hidden=(16,), epochs=3, seed=7, batch_size=64, slices=4,
                                  validation_fraction=0.25).fit(rows, classes)
-        with tempfile.TemporaryDirectory() as folder:
-            job = os.path.join(folder, "job.toml")
-            with open(job, "w", encoding="utf-8") as file:
-                file.write(f'''job.seed = 7
+        job = self.write("job.toml", f'''job.seed = 7
 data = {{file = "{DIGITS}", standardize = true, validation_fraction = 0.25}}
 model = {{kind = "neural-network", hidden = [16]}}
 optimizer = {{kind = "adam", learning_rate = 0.01}}
 training = {{epochs = 3, batch_size = 64, slices = 4, replicas = 2}}
-output.directory = "{folder}/run"
 ''')
-            run = subprocess.run([TROUPE, "train", job, "--json", "--quiet"], capture_output=True, text=True,
-                                 timeout=HANG, check=False)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertEqual(json.loads(run.stdout)["parameters_sha256"], model.parameters_sha256_)
-            path = os.path.join(folder, "run", "model.safetensors")
-            loaded = TroupeClassifier.load(path)
-            np.testing.assert_array_equal(loaded.classes_, np.arange(10))
-            np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+        result = self.train(job, "output.directory=run")
+        self.assertEqual(result["parameters_sha256"], model.parameters_sha256_)
+        loaded = TroupeClassifier.load(str(self.folder / "run" / "model.safetensors"))
+        np.testing.assert_array_equal(loaded.classes_, np.arange(10))
+        np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
 
     def test_layers_are_those_of_the_command(self):
         rows, classes = digits()
@@ -139,12 +118,11 @@ output.directory = "{folder}/run"
         self.assertGreater(model.score(rows, classes), 0.9)
         self.assertEqual(TroupeClassifier(epochs=8, layers=layers + " # the same", shape=(8, 8, 1), replicas=1)
                          .fit(rows, classes).parameters_sha256_, model.parameters_sha256_)
-        with tempfile.TemporaryDirectory() as folder:
-            model.save(folder + "/m.safetensors")
-            options = json.loads(metadata_of(folder + "/m.safetensors")["options"])
-            self.assertEqual(options["shape"], [8, 8, 1])
-            loaded = TroupeClassifier.load(folder + "/m.safetensors")
-            self.assertTrue(np.array_equal(loaded.predict(rows), model.predict(rows)))
+        path = str(self.folder / "m.safetensors")
+        model.save(path)
+        options = json.loads(header_and_values(path)[0]["__metadata__"]["options"])
+        self.assertEqual(options["shape"], [8, 8, 1])
+        self.assertTrue(np.array_equal(TroupeClassifier.load(path).predict(rows), model.predict(rows)))
         for wrong, why in [({"layers": "dens"}, "no layer of kind 'dens'"),
                            ({"layers": layers}, "takes rows of height x width x channels"),
                            ({"shape": [8, 8, 1]}, "shape"), ({"layers": 3}, "layers: cannot be 3")]:
@@ -193,9 +171,8 @@ output.directory = "{folder}/run"
             assert rows[:3].tobytes() == first
             print(peak() - before)
         """)
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=HANG)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertLess(int(done.stdout), 60_000, "KiB beyond the rows")
+        beyond = int(finished(sys.executable, "-c", script).stdout)
+        self.assertLess(beyond, 60_000, "KiB beyond the rows")
 
     def test_are_equal_from_threads_that_train_side_by_side(self):
         rows, classes = digits()
@@ -209,13 +186,10 @@ output.directory = "{folder}/run"
         self.assertEqual(len({model.parameters_sha256_ for model in models}), 1)
 
 
-class Files(unittest.TestCase):
+class Files(CommandTest):
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.path = os.path.join(self.place.name, "model.safetensors")
-
-    def tearDown(self):
-        self.place.cleanup()
+        super().setUp()
+        self.path = str(self.folder / "model.safetensors")
 
     def test_a_pickle_holds_the_model(self):
         rows, classes = digits()
@@ -234,13 +208,11 @@ class Files(unittest.TestCase):
         names = np.array(["nought", "one", 'two "2"', "three", "vier, 4", "fünf", "six", "7", "8", "9"])
         model = TroupeClassifier(**QUICK).fit(rows, names[numbers])
         model.save(self.path)
-        self.assertEqual(data_section_sha256(self.path), model.parameters_sha256_)
-        self.assertEqual(json.loads(metadata_of(self.path)["classes"]), list(model.classes_))
-        table = os.path.join(self.place.name, "rows.csv")
-        np.savetxt(table, rows, delimiter=",", fmt="%d")
-        run = subprocess.run([TROUPE, "predict", self.path, table], capture_output=True, text=True,
-                             timeout=HANG, check=False)
-        self.assertEqual(run.returncode, 0, run.stderr)
+        header, values = header_and_values(self.path)
+        self.assertEqual(hashlib.sha256(values).hexdigest(), model.parameters_sha256_)
+        self.assertEqual(json.loads(header["__metadata__"]["classes"]), list(model.classes_))
+        np.savetxt(self.folder / "rows.csv", rows, delimiter=",", fmt="%d")
+        run = self.troupe("predict", self.path, "rows.csv")
         lines = list(csv.reader(run.stdout.splitlines()))[1:]
         self.assertEqual([line[0] for line in lines], list(model.predict(rows)))
         loaded = TroupeClassifier.load(self.path)

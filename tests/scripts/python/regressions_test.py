@@ -4,12 +4,8 @@
 """
 
 import hashlib
-import json
-import os
 import pickle
-import subprocess
 import sys
-import tempfile
 import unittest
 import warnings
 
@@ -19,8 +15,10 @@ try:
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
-BUILD = os.path.abspath(sys.argv[1])
-sys.path.insert(0, os.path.join(BUILD, "python"))
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import BUILD, CommandTest, header_and_values  # noqa: E402
+
+sys.path.insert(0, str(BUILD / "python"))
 from troupe import TroupeRegressor  # noqa: E402
 
 
@@ -29,14 +27,7 @@ def plane():
     return rows, 2 * rows[:, 0] - rows[:, 1] + 1
 
 
-def data_section_sha256(path):
-    with open(path, "rb") as file:
-        content = file.read()
-    begin = 8 + int.from_bytes(content[:8], "little")
-    return hashlib.sha256(content[begin:]).hexdigest()
-
-
-class Regressions(unittest.TestCase):
+class Regressions(CommandTest):
     """Targets of any unit are learned as well, and told in their own."""
 
     def test_large_targets_are_learned_as_small_ones_are(self):
@@ -57,28 +48,21 @@ class Regressions(unittest.TestCase):
         for options in ({"hidden": (8,)}, {"hidden": ()}, {"layers": "dense units=8 activation=tanh"}):
             model = TroupeRegressor(**options, epochs=100).fit(rows, both)
             self.assertGreater(model.score(rows, both), 0.98)
-            with tempfile.TemporaryDirectory() as folder:
-                model.save(folder + "/m.safetensors")
-                self.assertEqual(data_section_sha256(folder + "/m.safetensors"), model.parameters_sha256_)
-                loaded = TroupeRegressor.load(folder + "/m.safetensors")
+            path = str(self.folder / "m.safetensors")
+            model.save(path)
+            self.assertEqual(hashlib.sha256(header_and_values(path)[1]).hexdigest(), model.parameters_sha256_)
+            loaded = TroupeRegressor.load(path)
             np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))
             np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(rows), model.predict(rows))
 
     def test_unscaled_ones_have_the_bits_of_the_command(self):
         rows, targets = plane()
-        with tempfile.TemporaryDirectory() as folder:
-            np.savetxt(folder + "/rows.csv", np.column_stack([rows, targets]), delimiter=",", fmt="%.9g")
-            settings = [f"data.file={folder}/rows.csv", "model.kind=neural-network", "model.hidden=[16]", "optimizer.kind=adam",
-                        "optimizer.learning_rate=0.01", "training.epochs=3", "training.batch_size=32",
-                        f"output.directory={folder}/run"]
-            with open(folder + "/job.toml", "w", encoding="utf-8") as file:
-                file.write("")
-            run = subprocess.run([os.path.join(BUILD, "bin", "troupe"), "train", folder + "/job.toml", "--json", "--quiet",
-                                  *(word for one in settings for word in ("--set", one))],
-                                 capture_output=True, text=True, timeout=600, check=False)
-        self.assertEqual(run.returncode, 0, run.stderr)
+        np.savetxt(self.folder / "rows.csv", np.column_stack([rows, targets]), delimiter=",", fmt="%.9g")
+        result = self.train(self.write("job.toml", ""), "data.file=rows.csv", "model.kind=neural-network",
+                            "model.hidden=[16]", "optimizer.kind=adam", "optimizer.learning_rate=0.01",
+                            "training.epochs=3", "training.batch_size=32", "output.directory=run")
         model = TroupeRegressor(hidden=(16,), epochs=3, standardize=False).fit(rows, targets)
-        self.assertEqual(json.loads(run.stdout)["parameters_sha256"], model.parameters_sha256_)
+        self.assertEqual(result["parameters_sha256"], model.parameters_sha256_)
 
     def test_without_hidden_layers_the_closed_form_solves_them(self):
         rows, targets = plane()

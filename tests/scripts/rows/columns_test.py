@@ -6,25 +6,19 @@ best line, worked out here from the same CSV files by other means.
 
 import datetime
 import json
-import math
 import random
-import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
 try:
     import numpy
 except ImportError:
     numpy = None
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from patience import HANG
+sys.path.insert(0, f"{sys.path[0]}/..")
 from cluster_run import cluster_text, nodes_on_loopback
+from command import SOURCE, CommandTest, header_and_values, main
 
-BUILD, SOURCE = (Path(x).resolve() for x in sys.argv[1:3])
-TROUPE = BUILD / "bin" / "troupe"
 sys.path.insert(0, str(SOURCE / "tests" / "reference"))
 HEADER = ["city", "age", "member", "since", "note", "price"]
 COLUMNS = {"categorical": ["city"], "boolean": ["member"], "date": ["since"], "ignore": ["note"],
@@ -66,28 +60,16 @@ def job_text(file, data=None, **sections):
                    for name, keys in sections.items())
 
 
-class Columns(unittest.TestCase):
+class Columns(CommandTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.houses, self.others = list(some_houses(300, 1)), list(some_houses(80, 2))
         self.write("houses.csv", text_of(self.houses))
         self.write("others.csv", text_of(self.others))
 
-    def write(self, name, text):
-        (self.folder / name).write_text(text, encoding="utf-8")
-
-    def troupe(self, *arguments, code=0):
-        run = subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
-                             timeout=HANG, check=False)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
-        return run
-
     def train(self, name, data=None, code=0, file="houses.csv", **sections):
         self.write(name + ".toml", job_text(file, data, **sections))
-        run = self.troupe("train", name + ".toml", "--json", "--quiet", "--set", f"output.directory={name}", code=code)
-        result = json.loads(run.stdout)
+        result = super().train(name + ".toml", f"output.directory={name}", code=code)
         return result["error"] if code else result
 
     def predicted(self, name, file, *arguments):
@@ -95,8 +77,7 @@ class Columns(unittest.TestCase):
         return run.stdout.split()[1:], run.stderr
 
     def metadata(self, name):
-        content = (self.folder / name / "model.safetensors").read_bytes()
-        return json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        return header_and_values(self.folder / name / "model.safetensors")[0]["__metadata__"]
 
     @unittest.skipUnless(numpy, "needs NumPy: apt-get install python3-numpy")
     def test_features_gaps_and_the_best_line_are_those_of_numpy(self):
@@ -126,7 +107,7 @@ class Columns(unittest.TestCase):
             self.assertLess(abs(predicted - [float(row["price"]) for row in self.others]).mean(), 3)
             own = model_file.predict(tensors, metadata, model_file.read_cells(str(self.folder / "others.csv"), metadata))
             numpy.testing.assert_allclose(own[:, 0], predicted, atol=0.01)
-            judged = json.loads(self.troupe("evaluate", name, "others.csv", "--json").stdout)
+            judged = self.result_of("evaluate", name, "others.csv")
             self.assertAlmostEqual(judged["loss"], result["test_loss"], delta=1e-6 * result["test_loss"])
 
     def test_the_mean_is_that_of_the_training_rows_and_the_model_that_of_a_filled_file(self):
@@ -203,14 +184,14 @@ class Columns(unittest.TestCase):
         sections = {"model": {"hidden": [4]}, "training": {"epochs": 3, "replicas": 2}, "optimizer": {"kind": "adam"}}
         first, second = (self.train(name, lanes, **sections) for name in ("one", "two"))
         self.assertEqual(first["parameters_sha256"], second["parameters_sha256"])
-        judged = json.loads(self.troupe("evaluate", "one", "--json").stdout)
+        judged = self.result_of("evaluate", "one")
         self.assertAlmostEqual(judged["loss"], first["test_loss"], delta=1e-5 * first["test_loss"])
 
     def test_nodes_of_a_cluster_have_the_bits_of_one_process(self):
         sections = {"model": {"hidden": [4]}, "training": {"epochs": 3, "slices": 2}, "optimizer": {"kind": "adam"}}
         alone = self.train("alone", {**COLUMNS, "standardize": True, "test_fraction": 0.2}, **sections)
         self.write("cluster.toml", cluster_text(nodes_on_loopback([(1, 1), (1, 1)]), job="alone.toml"))
-        run = json.loads(self.troupe("launch", "cluster.toml", "--json", "--quiet", "--set", "output.directory=two").stdout)
+        run = self.result_of("launch", "cluster.toml", "--quiet", "--set", "output.directory=two")
         for key in ("parameters_sha256", "job_sha256", "train_loss", "test_loss"):
             self.assertEqual(run[key], alone[key], key)
         self.assertEqual((self.folder / "two" / "model.safetensors").read_bytes(),
@@ -262,11 +243,9 @@ class Columns(unittest.TestCase):
                          (b'\\"marks_missing\\":true', b'\\"marks_missing\\":null'), (b"troupe-model-3", b"troupe-model-4")]:
             self.assertIn(old, content, old)
             path.write_bytes(content.replace(old, new, 1))
-            run = subprocess.run([TROUPE, "predict", path, "others.csv"], cwd=self.folder, capture_output=True, text=True,
-                                 timeout=HANG, check=False)
+            run = self.troupe("predict", path, "others.csv", code=65)
             if old != b"missing_cells":  # none are listed then: cells that say NA are no numbers
                 self.assertIn("metadata", run.stderr, old)
-            self.assertEqual(run.returncode, 65, run.stderr)
 
     def test_init_proposes_how_to_read_what_it_finds(self):
         german = [{key: value.replace(".", ",") for key, value in row.items()} for row in self.houses]
@@ -275,17 +254,17 @@ class Columns(unittest.TestCase):
             self.write(name, text)
             report = self.troupe("init", name, "-o", "job.toml", "--overwrite").stdout
             self.assertIn("reads   'since' as dates", report)
-            job = (self.folder / "job.toml").read_text(encoding="utf-8")
+            job = self.read("job.toml")
             for line in ['categorical = ["city"]', 'boolean = ["member"]', 'date = ["since"]', 'missing = "mean"',
                          'missing_cells = ["NA"]', 'ignore = ["note"]', *more]:
                 self.assertIn(line + "\n", job)
             self.assertRegex(job, r"# city: text of 3 values \(.*\), likely\.")
             self.assertRegex(job, r"# since: dates in all cells, for certain\.")
-            run = self.troupe("train", "job.toml", "--json", "--quiet", "--overwrite", "--set", "output.directory=of_init")
-            self.assertGreater(json.loads(run.stdout)["test_r2"], 0.9)
+            run = super().train("job.toml", "output.directory=of_init", more=["--overwrite"])
+            self.assertGreater(run["test_r2"], 0.9)
         self.write("codes.csv", "zip,y\n" + "".join(f"0{i % 3}15,{i % 3 + i / 100}\n" for i in range(60)))
         self.assertIn("as codes do", self.troupe("init", "codes.csv", "-o", "-").stdout)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

@@ -11,7 +11,8 @@ import math
 import random
 import unittest
 
-from table_runs import SOURCE, TableRuns, main
+from table_runs import TableRuns
+from command import SOURCE, main
 
 try:
     import numpy

@@ -13,15 +13,14 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from cluster_run import free_ports  # noqa: E402
-from patience import HANG  # noqa: E402
-from resume_test import TROUPE, Run, sets  # noqa: E402
+sys.path.insert(0, f"{sys.path[0]}/..")
+from cluster_run import nodes_on_loopback, nodes_text
+from command import TROUPE, OneFolderTest, main
+from patience import HANG
+from resume_test import Run, sets
 
 MEGABYTES = int(os.environ.get("TROUPE_ROWS_MEGABYTES", 480))
 # In memory beside the windows: code, libraries, pools of memory.
@@ -60,11 +59,6 @@ def write_rows(path, rows, features, classes):
                        + f",c{label}\n")
 
 
-def data(folder, *arguments):
-    return subprocess.run([TROUPE, "data", *arguments], cwd=folder, capture_output=True, text=True,
-                          timeout=HANG, check=False)
-
-
 def write_large_rows(path, megabytes):
     """NPY of float32: features of 1,000 rows again and again, and a class behind each."""
     features, block = 255, 1000
@@ -83,23 +77,21 @@ def write_large_rows(path, megabytes):
     return blocks * block
 
 
-class LargerThanMemory(unittest.TestCase):
+class LargerThanMemory(OneFolderTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        cls.rows = write_large_rows(os.path.join(cls.folder, "rows.npy"), MEGABYTES)
-        done = data(cls.folder, "convert", "rows.npy", "-o", "rows.safetensors")
-        assert done.returncode == 0, done.stderr
-        os.remove(os.path.join(cls.folder, "rows.npy"))
-        cls.bytes = os.path.getsize(os.path.join(cls.folder, "rows.safetensors"))
+        super().setUpClass()
+        cls.rows = write_large_rows(cls.folder / "rows.npy", MEGABYTES)
+        cls().troupe("data", "convert", "rows.npy", "-o", "rows.safetensors")
+        os.remove(cls.folder / "rows.npy")
+        cls.bytes = os.path.getsize(cls.folder / "rows.safetensors")
 
     def write_job(self, replicas, slices, megabytes):
-        with open(os.path.join(self.folder, "job.toml"), "w", encoding="utf-8") as file:
-            file.write('[data]\nfile = "rows.safetensors"\nshuffle = "lanes"\n'
-                       f"window_rows = {(megabytes << 20) // 1020}\n"
-                       '[model]\nkind = "softmax-regression"\n[optimizer]\nkind = "sgd"\n'
-                       f"[training]\nepochs = 1\nbatch_size = 512\nslices = {slices}\n{replicas}\n"
-                       "[runtime]\nthreads = 2\n[checkpoint]\nevery_steps = 0\n")
+        self.write("job.toml", '[data]\nfile = "rows.safetensors"\nshuffle = "lanes"\n'
+                   f"window_rows = {(megabytes << 20) // 1020}\n"
+                   '[model]\nkind = "softmax-regression"\n[optimizer]\nkind = "sgd"\n'
+                   f"[training]\nepochs = 1\nbatch_size = 512\nslices = {slices}\n{replicas}\n"
+                   "[runtime]\nthreads = 2\n[checkpoint]\nevery_steps = 0\n")
 
     def test_a_file_trains_in_less_memory_than_it_has_bytes(self):
         self.write_job("replicas = 2", 2, WINDOW_MEGABYTES)
@@ -121,14 +113,10 @@ class LargerThanMemory(unittest.TestCase):
         """By the kernel's count, of which the windows that one more or less was read of are let off."""
         count, slices, window = 3, 6, 2
         self.write_job("", slices, window)
-        with open(os.path.join(self.folder, "cluster.toml"), "w", encoding="utf-8") as file:
-            file.write('job = "job.toml"\n' + "".join(
-                f'[[node]]\nname = "n{i}"\naddress = "127.0.0.1:{port}"\nreplicas = 1\nshards = 1\n'
-                + ("director = true\n" if i == 0 else "") for i, port in enumerate(free_ports(count))))
-        nodes = [subprocess.Popen(
-            [TROUPE, "node", "cluster.toml", "--name", f"n{i}", "--quiet", "--overwrite"],
-            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            for i in range(count)]
+        nodes = nodes_on_loopback([(1, 1)] * count)
+        self.write("cluster.toml", 'job = "job.toml"\n' + "".join(node.text() for node in nodes))
+        nodes = [self.start(TROUPE, "node", "cluster.toml", "--name", node.name, "--quiet", "--overwrite",
+                            stdout=subprocess.DEVNULL) for node in nodes]
         for node in nodes:
             patience = threading.Timer(HANG, node.kill)
             patience.start()
@@ -142,22 +130,16 @@ class LargerThanMemory(unittest.TestCase):
             self.assertLess(was_read, 1.05 * self.bytes / count + (slices // count) * window * (1 << 20))
 
 
-class Lanes(unittest.TestCase):
+class Lanes(OneFolderTest):
     """Rows by lanes: the same bits from memory and from the disk, wherever and however often."""
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        write_rows(os.path.join(cls.folder, "rows.csv"), 3000, 12, 4)
-        done = data(cls.folder, "convert", "rows.csv", "-o", "rows.safetensors",
-                    "--chunk-rows", "32")
-        assert done.returncode == 0, done.stderr
-        with open(os.path.join(cls.folder, "job.toml"), "w", encoding="utf-8") as file:
-            file.write(LANES_JOB)
-        nodes = "".join(f'[[node]]\nname = "n{i}"\naddress = "127.0.0.1:0"\nreplicas = 1\n'
-                        f"shards = 1\n" + ("director = true\n" if i == 0 else "") for i in range(3))
-        with open(os.path.join(cls.folder, "cluster.toml"), "w", encoding="utf-8") as file:
-            file.write('job = "job.toml"\n' + nodes)
+        super().setUpClass()
+        write_rows(cls.folder / "rows.csv", 3000, 12, 4)
+        cls().troupe("data", "convert", "rows.csv", "-o", "rows.safetensors", "--chunk-rows", "32")
+        cls().write("job.toml", LANES_JOB)
+        cls().write("cluster.toml", 'job = "job.toml"\n' + nodes_text([(1, 1)] * 3))
         cls.in_memory = Run(cls.folder, "--overwrite", *sets(data__file="rows.csv")).result()
 
     def train(self, *options, **settings):
@@ -175,12 +157,8 @@ class Lanes(unittest.TestCase):
                 self.assert_same(self.train("--overwrite", training__replicas=replicas).result())
 
     def test_three_processes_read_a_share_each_and_get_the_same_bits(self):
-        done = subprocess.run(
-            [TROUPE, "launch", "cluster.toml", "--json", "--quiet", *sets(
-                data__file="rows.safetensors", output__directory="runs/launched")],
-            cwd=self.folder, capture_output=True, text=True, timeout=HANG, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assert_same(json.loads(done.stdout))
+        self.assert_same(self.result_of("launch", "cluster.toml", "--quiet", *sets(
+            data__file="rows.safetensors", output__directory="runs/launched")))
 
     def test_kills_in_mid_epoch_are_gone_on_from(self):
         chance = random.Random(1)
@@ -198,9 +176,7 @@ class Lanes(unittest.TestCase):
         window = {"data__window_rows": 192, "data__chunk_rows": 64}
         results = {}
         for name, options in (("sorted", []), ("mixed", ["--shuffle"])):
-            done = data(self.folder, "convert", "rows.csv", "-o", name + ".safetensors",
-                        "--chunk-rows", "64", *options)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.troupe("data", "convert", "rows.csv", "-o", name + ".safetensors", "--chunk-rows", "64", *options)
             run = self.train("--overwrite", data__file=name + ".safetensors", **window)
             results[name] = run.result()["test_accuracy"]
             (self.assertIn if name == "sorted" else self.assertNotIn)("rows look sorted", run.shown)
@@ -224,10 +200,8 @@ class Lanes(unittest.TestCase):
             file.write(bytes([byte ^ 1]))
 
     def start_for_ever(self, command, job, rows):
-        process = subprocess.Popen(
-            [TROUPE, command, job, "--json", "--overwrite", *sets(
-                data__file=rows, output__directory="runs/" + self.id(), training__epochs=10**6)],
-            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = self.start(TROUPE, command, job, "--json", "--overwrite", *sets(
+            data__file=rows, output__directory="runs/" + self.id(), training__epochs=10**6))
         self.addCleanup(process.kill)
         return process
 
@@ -257,20 +231,18 @@ class Lanes(unittest.TestCase):
 
     def test_a_check_tells_damaged_rows_from_sound_ones(self):
         self.write_damaged()
-        self.assertEqual(data(self.folder, "check", "damaged.safetensors").returncode, 65)
-        self.assertEqual(data(self.folder, "check", "rows.safetensors").stdout,
-                         "rows.safetensors: ok\n")
+        self.troupe("data", "check", "damaged.safetensors", code=65)
+        self.assertEqual(self.troupe("data", "check", "rows.safetensors").stdout, "rows.safetensors: ok\n")
 
     def test_a_file_is_cut_and_shown(self):
-        shown = json.loads(data(self.folder, "inspect", "rows.safetensors", "--json").stdout)
+        shown = self.result_of("data", "inspect", "rows.safetensors")
         self.assertEqual((shown["rows"], shown["features"], shown["chunk_rows"]), (3000, 12, 32))
         self.assertEqual(shown["class_rows"], [750] * 4)
         self.assertGreater(shown["chunks_of_few_classes"], 80)
-        done = data(self.folder, "split", "rows.safetensors", "-o", "part", "--parts", "3")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        part = json.loads(data(self.folder, "inspect", "part-1.safetensors", "--json").stdout)
+        self.troupe("data", "split", "rows.safetensors", "-o", "part", "--parts", "3")
+        part = self.result_of("data", "inspect", "part-1.safetensors")
         self.assertEqual(part["class_rows"], [0, 500, 500, 0])
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    main()

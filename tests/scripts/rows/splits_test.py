@@ -3,12 +3,12 @@
     python3 tests/scripts/rows/splits_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
 """
 
-import csv
 import json
 import random
 import statistics
 
-from table_runs import TableRuns, csv_text, main
+from table_runs import TableRuns, csv_text
+from command import main, rows_of_csv
 
 QUICK = {"model": {"kind": "softmax-regression"}, "training": {"epochs": 3}, "optimizer": {"learning_rate": 0.1}}
 
@@ -157,9 +157,7 @@ class Splits(TableRuns):
                 self.assertAlmostEqual(setting[figure], statistics.mean(values), delta=1e-12)
                 self.assertAlmostEqual(setting[figure + "_deviation"], statistics.stdev(values), delta=1e-12)
             self.assertEqual(setting["folds"], 3)
-        with open(self.folder / "all" / "folds.csv", encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        self.assertEqual([float(row["loss"]) for row in rows], losses)
+        self.assertEqual([float(row["loss"]) for row in rows_of_csv(self.folder / "all" / "folds.csv")], losses)
         again = self.sweep(*words, "--resume").stdout.split("\n")
         self.assertEqual(again[0].split()[:5], ["setting", "optimizer.learning_rate", "folds", "loss", "loss_deviation"])
         self.assertEqual(len(again), 5)

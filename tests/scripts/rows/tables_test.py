@@ -5,17 +5,11 @@
 
 import json
 import random
-import subprocess
 import sys
-import tempfile
-import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from patience import HANG
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import SOURCE, CommandTest, main
 
-BUILD, SOURCE = (Path(x).resolve() for x in sys.argv[1:3])
-TROUPE = BUILD / "bin" / "troupe"
 COLUMNS = ["id", "name", "age", "ticket", "fare", "survived", "note"]
 USED = ["age", "fare", "survived"]
 JOB = """[data]
@@ -49,30 +43,17 @@ def text_of(rows, columns, header=True):
     return "\n".join(lines) + "\n"
 
 
-class Tables(unittest.TestCase):
+class Tables(CommandTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.people = list(some_people())
         self.write("people.csv", text_of(self.people, COLUMNS))
         self.write("used.csv", text_of(self.people, USED))
 
-    def write(self, name, text):
-        (self.folder / name).write_text(text, encoding="utf-8")
-
-    def troupe(self, *arguments, code=0):
-        run = subprocess.run([TROUPE, *arguments], cwd=self.folder, capture_output=True, text=True,
-                             timeout=HANG, check=False)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
-        return run
-
     def train(self, name, file, ignore=None, target="survived", code=0):
         more = "" if ignore is None else f"ignore = {json.dumps(ignore)}"
         self.write(name + ".toml", JOB.format(file=file, target=target, more=more))
-        run = self.troupe("train", name + ".toml", "--json", "--quiet", "--set",
-                          f"output.directory={name}", code=code)
-        return json.loads(run.stdout)
+        return super().train(name + ".toml", f"output.directory={name}", code=code)
 
     def test_columns_left_out_are_as_if_they_were_not_there(self):
         plain = self.train("plain", "used.csv")
@@ -82,7 +63,7 @@ class Tables(unittest.TestCase):
             for key in ("parameters_sha256", "job_sha256", "train_loss", "test_loss", "test_accuracy"):
                 self.assertEqual(run[key], plain[key], key)
         self.assertGreater(plain["test_accuracy"], 0.75)
-        judged = json.loads(self.troupe("evaluate", "by_name", "--json").stdout)
+        judged = self.result_of("evaluate", "by_name")
         self.assertEqual(judged["accuracy"], plain["test_accuracy"])
         shown = self.troupe("config", "show", "by_index.toml").stdout
         self.assertIn('ignore = ["0", "1", "3", "note"]\n', shown)
@@ -133,7 +114,7 @@ class Tables(unittest.TestCase):
         self.troupe("train", "texts.toml", "--quiet")
         self.write("new.csv", "red,s\nblue,m\ngreen,l\n")
         self.assertEqual(self.troupe("predict", "runs/texts/model.safetensors", "new.csv").stdout, "prediction\nyes\nno\nno\n")
-        judged = json.loads(self.troupe("evaluate", "runs/texts/model.safetensors", "texts.csv", "--json").stdout)
+        judged = self.result_of("evaluate", "runs/texts/model.safetensors", "texts.csv")
         self.assertEqual((judged["rows"], judged["accuracy"]), (36, 1.0))
         for words in (["train", "texts.toml", "--overwrite", "--set", "data.header=auto"], ["init", "texts.csv", "-o", "other.toml"]):
             self.assertIn("data.header = false", self.troupe(*words, code=65).stderr)
@@ -142,10 +123,10 @@ class Tables(unittest.TestCase):
         self.write("zero.toml", '[data]\nfile = "zero.svm"\nindex_base = 0\n[model]\nkind = "logistic-regression"\n'
                    '[optimizer]\nlearning_rate = 0.5\n')
         self.troupe("train", "zero.toml", "--quiet")
-        judged = json.loads(self.troupe("evaluate", "runs/zero/model.safetensors", "zero.svm", "--json").stdout)
+        judged = self.result_of("evaluate", "runs/zero/model.safetensors", "zero.svm")
         self.assertEqual(judged["accuracy"], 1.0)
         self.write("named.csv", "0,2,5\n" + "".join(f"{i},{i % 3},{2 * i}\n" for i in range(20)))
-        self.write("named.toml", (self.folder / "line.toml").read_text(encoding="utf-8").replace("line.csv", "named.csv")
+        self.write("named.toml", self.read("line.toml").replace("line.csv", "named.csv")
                    .replace("false", "true").replace("ignore = [0]", 'ignore = ["2"]').replace("target = 2", "target = 5"))
         self.troupe("train", "named.toml", "--quiet")
         self.write("new.csv", "2,0\n7,1\n8,2\n")
@@ -182,10 +163,7 @@ class Tables(unittest.TestCase):
         return run.stderr if code else run.stdout
 
     def trained(self, job, *sets):
-        words = [word for key in sets for word in ("--set", key)]
-        run = self.troupe("train", job, "--json", "--quiet", "--set", "output.directory=of_init",
-                          "--overwrite", *words)
-        return json.loads(run.stdout)
+        return super().train(job, "output.directory=of_init", *sets, more=["--overwrite"])
 
     def test_two_commands_lead_from_a_file_to_a_model(self):
         data = SOURCE / "examples" / "data"
@@ -205,7 +183,7 @@ class Tables(unittest.TestCase):
         self.assertIn("learns  'survived' (a guess by its name; 2 values ('no', 'yes'), some are text: classes",
                       report)
         self.assertIn("from    'age', 'fare'\n", report)
-        job = (self.folder / "people.toml").read_text(encoding="utf-8")
+        job = self.read("people.toml")
         for line in ('file = "people.csv"', 'target = "survived"', 'ignore = ["id", "name", "ticket", "note"]',
                      "# No feature: id, for it counts the rows.",
                      "# No feature: name, for 200 of 200 cells are no numbers, such as 'Doe, \"J\" 0'.",
@@ -215,7 +193,7 @@ class Tables(unittest.TestCase):
         self.assertIn("amounts", self.init("people.csv", "--target", "fare", "-o", "-"))
         (self.folder / "jobs").mkdir()
         self.init("people.csv", "-o", "jobs/job.toml")
-        self.assertIn('file = "../people.csv"', (self.folder / "jobs" / "job.toml").read_text(encoding="utf-8"))
+        self.assertIn('file = "../people.csv"', self.read("jobs", "job.toml"))
         self.trained("jobs/job.toml", "training.epochs=2")
         self.write("bare.csv", text_of(self.people, ["age", "fare", "survived"], header=False))
         self.assertIn('target = "2"', self.init("bare.csv", "-o", "-"))
@@ -258,11 +236,10 @@ class Tables(unittest.TestCase):
     def refused(self, ignore):
         more = "" if ignore is None else f"ignore = {json.dumps(ignore)}"
         self.write("refused.toml", JOB.format(file="people.csv", target="survived", more=more))
-        run = subprocess.run([TROUPE, "train", "refused.toml", "--json", "--quiet"], cwd=self.folder,
-                             capture_output=True, text=True, timeout=HANG, check=False)
+        run = self.troupe("train", "refused.toml", "--json", "--quiet", code=None)
         self.assertIn(run.returncode, (65, 78), run.stderr)
         return json.loads(run.stdout)["error"]
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()

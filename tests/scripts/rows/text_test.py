@@ -8,7 +8,8 @@ import io
 import json
 import random
 
-from table_runs import SOURCE, TableRuns, main
+from table_runs import TableRuns
+from command import SOURCE, main
 
 # Every line is one of four: what follows is known but for the first letter of a line.
 LINES = ["the \"cat\" sat,\n", "on a mat. é\n", "so did I;\n", " and you €?\n"]

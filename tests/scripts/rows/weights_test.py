@@ -7,8 +7,9 @@ import json
 import random
 import unittest
 
-from table_runs import TableRuns, csv_text, main
+from table_runs import TableRuns, csv_text
 from cluster_run import cluster_text, nodes_on_loopback
+from command import main
 
 try:
     import numpy

@@ -3,7 +3,6 @@
     python3 tests/scripts/sweep/sweep_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
 """
 
-import csv
 import glob
 import json
 import os
@@ -11,43 +10,24 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
-from patience import HANG  # noqa: E402
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import JOB, TROUPE, CommandTest, main, rows_of_csv
+from patience import HANG
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TROUPE = os.path.join(BUILD, "bin", "troupe")
-JOB = os.path.join(SOURCE, "examples", "digits.toml")
 CHOICES = ["--grid", "optimizer.learning_rate=0.02,0.005", "--grid", "model.hidden=[16],[32]"]
 
 
-class Sweep(unittest.TestCase):
-    def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
-
-    def tearDown(self):
-        self.place.cleanup()
-
-    def troupe(self, *words):
-        return subprocess.run([TROUPE, *words], cwd=self.folder, capture_output=True, text=True,
-                              timeout=HANG, check=False)
-
+class Sweep(CommandTest):
     def sweep(self, *words, code=0):
-        run = self.troupe("sweep", JOB, "--json", "-o", "all", *words)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+        run = self.troupe("sweep", JOB, "--json", "-o", "all", *words, code=code)
         return json.loads(run.stdout), run.stderr
 
     def single(self, trial, epochs):
         """The hash of the same job in a run of its own."""
-        words = [word for key, value in trial["values"].items() for word in ("--set", f"{key}={value}")]
-        run = self.troupe("train", JOB, "--json", "--quiet", "--overwrite", "--set",
-                          f"training.epochs={epochs}", *words)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return json.loads(run.stdout)["parameters_sha256"]
+        keys = [f"{key}={value}" for key, value in trial["values"].items()]
+        return self.train(JOB, f"training.epochs={epochs}", *keys, more=["--overwrite"])["parameters_sha256"]
 
     def trials_that_run(self):
         found = []
@@ -70,16 +50,12 @@ class Sweep(unittest.TestCase):
         self.assertIn("4 trials", said)
         for trial in result["trials"]:
             self.assertEqual(trial["parameters_sha256"], self.single(trial, 3))
-        with open(os.path.join(self.folder, "all", "sweep.csv"), encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = rows_of_csv(self.folder / "all" / "sweep.csv")
         self.assertEqual([int(row["trial"]) for row in rows], [x["trial"] for x in result["trials"]])
         self.assertEqual(rows[0]["model.hidden"], result["trials"][0]["values"]["model.hidden"])
-        with open(os.path.join(self.folder, "all", "curves.svg"), encoding="utf-8") as file:
-            self.assertIn("<svg", file.read())
-        again = self.troupe("train", os.path.join("all", "best.toml"), "--json", "--quiet", "--set",
-                            "output.directory=again")
-        self.assertEqual(json.loads(again.stdout)["parameters_sha256"],
-                         result["trials"][0]["parameters_sha256"])
+        self.assertIn("<svg", self.read("all", "curves.svg"))
+        again = self.train("all/best.toml", "output.directory=again")
+        self.assertEqual(again["parameters_sha256"], result["trials"][0]["parameters_sha256"])
 
     def test_a_line_of_the_table_is_of_the_model_that_the_trial_keeps(self):
         keep = ["--set", "data.validation_fraction=0.2", "--set", "training.epochs=12"]
@@ -88,13 +64,10 @@ class Sweep(unittest.TestCase):
         self.assertEqual(losses, sorted(losses))
         ends = []
         for trial in result["trials"]:
-            run = os.path.join(self.folder, "all", f"{trial['trial']:03}")
-            with open(os.path.join(run, "summary.json"), encoding="utf-8") as file:
-                kept = json.load(file)
+            run = self.folder / "all" / f"{trial['trial']:03}"
+            kept = json.loads((run / "summary.json").read_text(encoding="utf-8"))
             self.assertEqual((trial["loss"], trial["steps"]), (kept["validation_loss"], kept["best_version"]))
-            with open(os.path.join(run, "history.csv"), encoding="utf-8", newline="") as file:
-                rows = list(csv.DictReader(file))
-            best = min(rows, key=lambda row: float(row["validation_loss"]))
+            best = min(rows_of_csv(run / "history.csv"), key=lambda row: float(row["validation_loss"]))
             self.assertEqual((trial["epochs"], trial["steps"]), (int(best["epoch"]), int(best["steps"])))
             self.assertIn(f"trial {trial['trial']:03}  epoch {trial['epochs']}  ", said)
             ends.append(trial["epochs"] < 12)
@@ -103,9 +76,8 @@ class Sweep(unittest.TestCase):
     def test_a_search_that_is_killed_or_stopped_is_gone_on_from(self):
         words = ["--set", "training.epochs=40", "--set", "checkpoint.every_steps=50", *CHOICES]
         for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
-            process = subprocess.Popen([TROUPE, "sweep", JOB, "--json", "-o", "all", *words, "--resume"],
-                                       cwd=self.folder, stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL)
+            process = self.start(TROUPE, "sweep", JOB, "--json", "-o", "all", *words, "--resume",
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(0.7)
             process.send_signal(number)
             self.assertIn(process.wait(HANG), (code, 0))
@@ -176,4 +148,4 @@ class Sweep(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    main()

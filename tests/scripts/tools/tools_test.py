@@ -9,24 +9,19 @@ import math
 import os
 import random
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import JOB, SOURCE, TROUPE, CommandTest, main  # noqa: E402
 from patience import HANG  # noqa: E402
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-sys.path.insert(0, os.path.join(SOURCE, "python", "tools"))
+sys.path.insert(0, str(SOURCE / "python" / "tools"))
 from records import Command  # noqa: E402
 from rule import SweepRule, halving_rungs  # noqa: E402
 from terminal import Failure, json_text, number_text  # noqa: E402
 from trials import sweep_trials, with_folds  # noqa: E402
-
-TROUPE = os.path.join(BUILD, "bin", "troupe")
-JOB = os.path.join(SOURCE, "examples", "digits.toml")
 
 
 class Texts(unittest.TestCase):
@@ -177,33 +172,19 @@ class Rule(unittest.TestCase):
                 self.assertEqual(vars(run_of_sweep(shape, losses, slots, chance)), vars(first))
 
 
-class Processes(unittest.TestCase):
-    def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
-
-    def tearDown(self):
-        self.place.cleanup()
-
-    def troupe(self, *words, code=0, **more):
-        run = subprocess.run([TROUPE, *words], cwd=self.folder, capture_output=True, text=True, timeout=HANG, check=False, **more)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
-        return run
-
+class Processes(CommandTest):
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
     def train(self, name, *sets):
-        self.troupe("train", JOB, "--quiet", *(word for text in ("training.epochs=2", "checkpoint.every_steps=10",
-                                                                 "output.directory=" + name, *sets) for word in ("--set", text)))
+        super().train(JOB, "training.epochs=2", "checkpoint.every_steps=10", "output.directory=" + name, *sets)
 
     def test_nothing_of_the_folder_or_the_environment_is_imported(self):
         for name in ("json", "terminal", "sweep", "records", "sitecustomize"):
-            with open(self.path(name + ".py"), "w", encoding="utf-8") as file:
-                file.write("raise SystemExit(99)\n")
-        environment = {**os.environ, "PYTHONPATH": self.folder, "PYTHONSTARTUP": self.path("json.py"), "PYTHONHOME": self.folder}
-        told = self.troupe("sweep", JOB, "--grid", "job.seed=1", "--set", "training.epochs=1", "--json", env=environment).stdout
-        self.assertEqual(len(json.loads(told)["trials"]), 1)
+            self.write(name + ".py", "raise SystemExit(99)\n")
+        environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONSTARTUP": self.path("json.py"), "PYTHONHOME": str(self.folder)}
+        told = self.result_of("sweep", JOB, "--grid", "job.seed=1", "--set", "training.epochs=1", env=environment)
+        self.assertEqual(len(told["trials"]), 1)
 
     def test_two_sweeps_exclude_each_other(self):
         words = ["sweep", JOB, "--grid", "job.seed=1", "--set", "training.epochs=1", "-o", "all"]
@@ -220,16 +201,16 @@ class Processes(unittest.TestCase):
     def test_a_result_that_cannot_be_printed_is_an_error_but_for_a_reader_who_left(self):
         self.train("a")
         with open("/dev/full", "w", encoding="utf-8") as full:
-            run = subprocess.run([TROUPE, "compare", "a", "a"], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True,
-                                 timeout=HANG, check=False)
+            run = self.start(TROUPE, "compare", "a", "a", stdout=full)
+            said = run.communicate(timeout=HANG)[1]
         self.assertEqual(run.returncode, 74)
-        self.assertIn("standard output: cannot write the result: No space left on device", run.stderr)
+        self.assertIn("standard output: cannot write the result: No space left on device", said)
         ends = os.pipe()
         os.close(ends[0])
-        run = subprocess.run([TROUPE, "compare", "a", "a"], cwd=self.folder, stdout=ends[1], stderr=subprocess.PIPE, text=True,
-                             timeout=HANG, check=False)
+        run = self.start(TROUPE, "compare", "a", "a", stdout=ends[1])
+        said = run.communicate(timeout=HANG)[1]
         os.close(ends[1])
-        self.assertEqual((run.returncode, run.stderr), (74, ""))
+        self.assertEqual((run.returncode, said), (74, ""))
 
     def test_checkpoints_of_runs_that_are_not_finished_are_compared(self):
         self.train("a")
@@ -238,13 +219,13 @@ class Processes(unittest.TestCase):
         for name in "abc":
             os.remove(self.path(name, "summary.json"))
             os.remove(self.path(name, "history.csv"))
-        same, other = json.loads(self.troupe("compare", *"abc", "--json").stdout)["bits"]
+        same, other = self.result_of("compare", *"abc")["bits"]
         self.assertEqual((same["state"], same["evidence"]), ("equal-so-far", "checkpoint"))
         self.assertEqual((other["state"], other["evidence"]), ("differ", "checkpoint"))
         for name in os.listdir(self.path("b")):
             if name.startswith("checkpoint"):
                 os.truncate(self.path("b", name), 100)  # one that cannot be read is passed over
-        same, _ = json.loads(self.troupe("compare", *"abc", "--json").stdout)["bits"]
+        same, _ = self.result_of("compare", *"abc")["bits"]
         self.assertEqual(same["state"], "unknown")
 
     def test_files_of_runs_that_are_damaged_are_named(self):
@@ -252,8 +233,7 @@ class Processes(unittest.TestCase):
         for name, text, where in (("history.csv", "x\n", "history.csv:1"), ("summary.json", "[]", "summary.json"),
                                   ("job.toml", "[job]\nname = 3\n", "job.toml:2")):
             shutil.copytree(self.path("a"), self.path("b"))
-            with open(self.path("b", name), "w", encoding="utf-8") as file:
-                file.write(text)
+            self.write("b/" + name, text)
             run = self.troupe("compare", "a", "b", "--json", code=78 if name == "job.toml" else 65)
             self.assertIn(where, json.loads(run.stdout)["error"]["where"])
             self.assertIn("troupe: error: b/" + where, run.stderr)
@@ -261,4 +241,4 @@ class Processes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    main()

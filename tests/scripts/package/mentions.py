@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the files below FOLDER that name one of the paths, and ends with 1 if there are any.
 
-    tests/scripts/mentions.py FOLDER PATH...
+    tests/scripts/package/mentions.py FOLDER PATH...
 
 A path is named where it stands whole: "/src" is named by "/src/models", not by "data/src_book.hpp".
 """

@@ -1,25 +1,19 @@
 """The manual page and the shells' completions name what the command has, and nothing else.
 
-    python3 tests/scripts/command_files_test.py BUILD_FOLDER SOURCE_FOLDER
+    python3 tests/scripts/package/command_files_test.py BUILD_FOLDER SOURCE_FOLDER
 """
 
-import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-from patience import HANG
-
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TROUPE = os.path.join(BUILD, "bin", "troupe")
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import SOURCE, TROUPE, OneFolderTest, finished
 
 
 def told(*words):
-    return subprocess.run([TROUPE, *words, "--help"], check=True, capture_output=True, text=True,
-                          timeout=HANG).stdout
+    return finished(TROUPE, *words, "--help").stdout
 
 
 def words_of(*path):
@@ -32,32 +26,20 @@ def words_of(*path):
                           re.findall(r"^  (-\S+)", options, re.MULTILINE)), [])
 
 
-class CommandFiles(unittest.TestCase):
+class CommandFiles(OneFolderTest):
     @classmethod
     def setUpClass(cls):
-        cls.place = tempfile.TemporaryDirectory()
-        cls.folder = cls.place.name
-        subprocess.run([os.path.join(SOURCE, "scripts", "make-command-files"), TROUPE, cls.folder],
-                       check=True, timeout=HANG)
+        super().setUpClass()
+        finished(SOURCE / "scripts" / "make-command-files", TROUPE, cls.folder)
         cls.commands = words_of()[0]
         cls.paths = [[name] for name in cls.commands if name != "config"]
         cls.paths += [["config", name] for name in words_of("config")[0]]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.place.cleanup()
-
-    def read(self, name):
-        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
-            return file.read()
 
     def complete(self, *words):
         """What bash offers for the last of these words."""
         script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _troupe; '
                   'printf "%s\\n" "${COMPREPLY[@]}"')
-        return subprocess.run(["bash", "-c", script, "bash", os.path.join(self.folder, "troupe"),
-                               "troupe", *words], check=True, capture_output=True, text=True,
-                              timeout=HANG).stdout.split()
+        return finished("bash", "-c", script, "bash", self.folder / "troupe", "troupe", *words).stdout.split()
 
     def test_there_are_commands_to_tell_of(self):
         self.assertIn("doctor", self.commands)
@@ -88,7 +70,7 @@ class CommandFiles(unittest.TestCase):
             for option in words_of(*path)[1]:
                 self.assertRegex(body, rf"'\*?{re.escape(option)}\[", path)
         if shutil.which("zsh"):
-            subprocess.run(["zsh", "-n", os.path.join(self.folder, "_troupe")], check=True, timeout=HANG)
+            finished("zsh", "-n", self.folder / "_troupe")
 
     def test_manual_names_every_command_argument_and_option(self):
         text = self.read("troupe.1").replace(r"\-", "-")
@@ -104,17 +86,15 @@ class CommandFiles(unittest.TestCase):
                 self.assertIn(rf"\fB{option}\fR", sections[title], path)
 
     def test_manual_tells_the_exit_codes_of_the_contract(self):
-        with open(os.path.join(SOURCE, "docs", "command-line.md"), encoding="utf-8") as file:
-            codes = set(re.findall(r"^\| (\d+) \| ", file.read(), re.MULTILINE))
+        text = (SOURCE / "docs" / "command-line.md").read_text(encoding="utf-8")
+        codes = set(re.findall(r"^\| (\d+) \| ", text, re.MULTILINE))
         told_codes = self.read("troupe.1").partition(".SH EXIT STATUS")[2].partition(".SH ")[0]
         self.assertEqual(set(re.findall(r"\d+", " ".join(re.findall(r"^\.B (.*)", told_codes,
                                                                     re.MULTILINE)))), codes)
 
     @unittest.skipUnless(shutil.which("groff"), "there is no groff")
     def test_manual_is_one_for_man(self):
-        run = subprocess.run(["groff", "-man", "-ww", "-z", os.path.join(self.folder, "troupe.1")],
-                             capture_output=True, text=True, timeout=HANG, check=True)
-        self.assertEqual(run.stderr, "")
+        self.assertEqual(finished("groff", "-man", "-ww", "-z", self.folder / "troupe.1").stderr, "")
 
 
 if __name__ == "__main__":

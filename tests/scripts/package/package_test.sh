@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the Debian packages, unpacks them into an empty folder, and uses what is in them.
 #
-#   tests/scripts/package_test.sh SOURCE BUILD [consumer]      (BUILD is configured and built)
+#   tests/scripts/package/package_test.sh SOURCE BUILD [consumer]      (BUILD is configured and built)
 #
 # With "consumer" an application is built against the unpacked library as well.
 set -euo pipefail
@@ -62,7 +62,7 @@ root/usr/bin/troupe version > version || fail "the packed command does not run"
 grep -q "^troupe $(dpkg-deb -f "$runtime" Version)\$" version || fail "not its version: $(cat version)"
 
 dpkg-deb -x "$dev" root
-mentions=$("$source/tests/scripts/mentions.py" root "$source" "$build") ||
+mentions=$("$source/tests/scripts/package/mentions.py" root "$source" "$build") ||
   fail "these packed files name the source or build folder: $mentions"
 echo "$(dpkg-deb -f "$runtime" Package Version Installed-Size | tr '\n' ' ')"
 [ "${3:-}" = consumer ] || exit 0

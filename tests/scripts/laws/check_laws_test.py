@@ -1,6 +1,6 @@
 """Proves that each law of scripts/check-laws fires on a made-up tree, and that ours is clean.
 
-    python3 tests/scripts/check_laws_test.py
+    python3 tests/scripts/laws/check_laws_test.py
 """
 
 import subprocess
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 from class_figures import figures_of

@@ -2,7 +2,7 @@
 # Installs Troupe into an empty folder and builds an application against it that cannot see the
 # source tree: what the package forgot to install, or took from the source tree, fails here.
 #
-#   tests/scripts/consumer_test.sh SOURCE BUILD        (BUILD is configured and built)
+#   tests/scripts/package/consumer_test.sh SOURCE BUILD        (BUILD is configured and built)
 set -euo pipefail
 
 source=$(realpath -- "$1")
@@ -42,7 +42,7 @@ grep -q -- '-ffp-contract=off' prefix/lib/cmake/troupe/troupeTargets.cmake ||
   fail "who builds against the package is not told -ffp-contract=off"
 
 # Paths in what is installed would work here and nowhere else.
-mentions=$("$source/tests/scripts/mentions.py" prefix "$source" "$build") ||
+mentions=$("$source/tests/scripts/package/mentions.py" prefix "$source" "$build") ||
   fail "these installed files name the source or build folder: $mentions"
 [ -x prefix/bin/troupe ] || fail "the command was not installed"
 for room in actors coordinators data models; do

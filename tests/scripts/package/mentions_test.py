@@ -4,8 +4,7 @@ import os
 import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from mentions import named  # noqa: E402
+from mentions import named
 
 
 class Mentions(unittest.TestCase):

@@ -1,7 +1,7 @@
 """Checkpoints and run directories on real disks: full, read-only, damaged, shared, and writers that
 are killed.
 
-    python3 tests/scripts/checkpoint_disk_test.py BUILD_FOLDER SOURCE_FOLDER
+    python3 tests/scripts/disk/checkpoint_disk_test.py BUILD_FOLDER SOURCE_FOLDER
 
 The full and the read-only disk are small ones in memory, mounted where nobody else sees them
 (unshare --mount); these tests are skipped where that is not permitted.
@@ -13,15 +13,13 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
+from pathlib import Path
 
-from patience import HANG
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import BUILD, TROUPE, CommandTest, finished, main
 
-BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
-TROUPE = os.path.join(BUILD, "bin", "troupe")
-WRITER = os.path.join(BUILD, "bin", "checkpoint_writer")
+WRITER = str(BUILD / "bin" / "checkpoint_writer")
 PARAMETERS = 400_000  # 3.2 MB a checkpoint: two fit on 8 MiB, three do not
 MODEL = "--set model.kind=neural-network --set model.hidden=[256,256]"
 MODEL_BYTES = 4 * (4 * 256 + 256 + 256 * 256 + 256 + 256 + 1)  # or a few more
@@ -35,7 +33,7 @@ replicas = 1
 
 
 def run(*command, **options):
-    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, **options)
+    return finished(*command, code=None, **options)
 
 
 def unshare():
@@ -51,30 +49,23 @@ def unshare():
     return None
 
 
-class WithFolder(unittest.TestCase):
+class WithFolder(CommandTest):
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.folder = self.place.name
-        with open(os.path.join(self.folder, "tiny.toml"), "w") as file:
-            file.write(JOB)
-
-    def tearDown(self):
-        self.place.cleanup()
+        super().setUp()
+        self.write("tiny.toml", JOB)
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
     def latest(self, parameters=PARAMETERS):
         """(version, names of skipped files) of the newest checkpoint, whose content is checked."""
-        found = run(WRITER, "latest", self.folder, str(parameters))
-        self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
+        found = finished(WRITER, "latest", self.folder, str(parameters))
         version = re.search(r"^found (\d+)$", found.stdout, re.M)
         skipped = re.findall(r"^skipped .*(checkpoint-\d+\.troupe): ", found.stdout, re.M)
         return int(version[1]) if version else None, skipped
 
-    def write(self, first, last, parameters=PARAMETERS):
-        result = run(WRITER, "write", self.folder, str(parameters), str(first), str(last))
-        self.assertEqual(result.returncode, 0, result.stderr)
+    def write_checkpoints(self, first, last, parameters=PARAMETERS):
+        finished(WRITER, "write", self.folder, str(parameters), str(first), str(last))
 
     def file_of(self, version):
         return self.path(f"checkpoint-{version:012}.troupe")
@@ -85,7 +76,6 @@ class SmallDisks(WithFolder):
         super().setUp()
         self.unshare = unshare()
         if not self.unshare:
-            self.tearDown()
             self.skipTest("mounting is not permitted here: needs root or user namespaces")
 
     def on_disk(self, options, script):
@@ -157,17 +147,15 @@ class SmallDisks(WithFolder):
 class DamagedFiles(WithFolder):
     def test_the_one_before_is_used_and_the_damaged_one_named(self):
         chance = random.Random(11)
-        self.write(1, 2)
-        with open(self.file_of(2), "rb") as file:
-            whole = file.read()
+        self.write_checkpoints(1, 2)
+        whole = Path(self.file_of(2)).read_bytes()
         for _ in range(30):
             damaged = bytearray(whole)
             if chance.random() < 0.5:
                 damaged = damaged[:chance.randrange(len(whole))]
             else:
                 damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
-            with open(self.file_of(2), "wb") as file:
-                file.write(damaged)
+            Path(self.file_of(2)).write_bytes(damaged)
             self.assertEqual(self.latest(), (1, ["checkpoint-000000000002.troupe"]))
         os.truncate(self.file_of(1), 1000)
         self.assertEqual(run(WRITER, "latest", self.folder, str(PARAMETERS)).returncode, 65)
@@ -176,7 +164,7 @@ class DamagedFiles(WithFolder):
         """The newest is never older than the last that was reported, and nothing is in its way."""
         chance = random.Random(5)
         parameters, first, cut_short = 50_000, 1, 0
-        self.write(1, 1, parameters)
+        self.write_checkpoints(1, 1, parameters)
         for _ in range(100):
             writer = subprocess.Popen(
                 [WRITER, "write", self.folder, str(parameters), str(first), str(first + 1000)],
@@ -195,9 +183,6 @@ class DamagedFiles(WithFolder):
 
 
 class SharedFolders(WithFolder):
-    def train(self, *options, **more):
-        return run(TROUPE, "train", "tiny.toml", *options, cwd=self.folder, **more)
-
     def test_two_processes_cannot_share_a_run_directory(self):
         first = subprocess.Popen(
             [TROUPE, "train", "tiny.toml", "--set", "training.epochs=1000000000",
@@ -206,20 +191,18 @@ class SharedFolders(WithFolder):
         try:
             first.stderr.readline()  # it has what it needs, and says what it does
             for options in ([], ["--overwrite"], ["--resume"]):
-                second = self.train(*options)
-                self.assertEqual(second.returncode, 73)
+                second = self.troupe("train", "tiny.toml", *options, code=73)
                 self.assertIn(f"the run directory is in use by process {first.pid}", second.stderr)
-            second = self.train("--set", "output.directory=other", "--set",
-                                "checkpoint.directory=safe")
-            self.assertEqual(second.returncode, 73)
+            second = self.troupe("train", "tiny.toml", "--set", "output.directory=other", "--set",
+                                 "checkpoint.directory=safe", code=73)
             self.assertIn(f"the checkpoint directory is in use by process {first.pid}",
                           second.stderr)
         finally:
             first.send_signal(signal.SIGKILL)
             first.stderr.close()
             first.wait()
-        self.assertEqual(self.train("--resume", "--set", "training.epochs=2").returncode, 0)
+        self.troupe("train", "tiny.toml", "--resume", "--set", "training.epochs=2")
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    main()

@@ -1,19 +1,18 @@
 """Faulty job files and data, as whoever gives them to the command sees it (K1, K2).
 
-    python3 tests/scripts/faulty_files_test.py BUILD_FOLDER SOURCE_FOLDER
+    python3 tests/scripts/disk/faulty_files_test.py BUILD_FOLDER SOURCE_FOLDER
 
 Each is refused before anything is trained or written: file, line and column, what is wrong there,
 within a second, with exit code 78 (a job) or 65 (data).
 """
 
 import os
-import subprocess
-import tempfile
+import sys
 import time
-import unittest
 
-from cluster_run import JOB, TROUPE
-from patience import HANG, lenient
+sys.path.insert(0, f"{sys.path[0]}/..")
+from command import JOB, CommandTest, main
+from patience import lenient
 
 REFUSAL_SECONDS = 1
 HUGE_BYTES = 100_000_000
@@ -50,22 +49,14 @@ ROWS = {
 }
 
 
-class FaultyFiles(unittest.TestCase):
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.folder = place.name
-
+class FaultyFiles(CommandTest):
     def write(self, name, content):
-        with open(os.path.join(self.folder, name), "wb") as file:
-            file.write(content)
+        (self.folder / name).write_bytes(content)
 
     def expect_refusal(self, code, words, *command):
         begin = time.monotonic()
-        run = subprocess.run([TROUPE, *(command or ("train", "job.toml"))], cwd=self.folder,
-                             capture_output=True, text=True, timeout=HANG, check=False)
+        run = self.troupe(*(command or ("train", "job.toml")), code=code)
         self.assertLess(time.monotonic() - begin, lenient(REFUSAL_SECONDS), run.stderr)
-        self.assertEqual(run.returncode, code, run.stderr)
         for word in words:
             self.assertIn(word, run.stderr)
         self.assertEqual(run.stdout, "")
@@ -100,10 +91,9 @@ class FaultyFiles(unittest.TestCase):
         """So that nothing above is refused for another reason."""
         self.write("rows.csv", b"\xef\xbb\xbfa,y\r\n1,2\r\n\"2\",3\r\n")
         self.write("job.toml", GOOD_JOB.encode())
-        subprocess.run([TROUPE, "train", "job.toml", "--quiet"], cwd=self.folder, check=True,
-                       capture_output=True, timeout=HANG)
-        subprocess.run([TROUPE, "config", "check", JOB], check=True, capture_output=True, timeout=HANG)
+        self.troupe("train", "job.toml", "--quiet")
+        self.troupe("config", "check", JOB)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=["faulty_files_test"], verbosity=1)
+    main()

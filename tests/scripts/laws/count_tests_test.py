@@ -1,6 +1,6 @@
 """Proves that scripts/count-tests counts cases, and that nothing that failed is lost.
 
-    python3 tests/scripts/count_tests_test.py
+    python3 tests/scripts/laws/count_tests_test.py
 """
 
 import subprocess
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parent.parent.parent / "scripts/count-tests"
+SCRIPT = Path(__file__).resolve().parents[3] / "scripts/count-tests"
 PASSED = '<testcase classname="a" name="p" status="run" result="completed"/>'
 FAILED = '<testcase classname="a" name="f" result="completed"><failure message="m"/></testcase>'
 SKIPPED = '<testcase classname="a" name="s" result="skipped"><skipped message="m"/></testcase>'
