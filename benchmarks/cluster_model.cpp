@@ -12,7 +12,7 @@
 #include "troupe/actors/run/job_data.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
 #include "troupe/tests/simulation/cluster.hpp"
-#include "troupe/tests/simulation/testing_system.hpp"
+#include "troupe/tests/simulation/world.hpp"
 
 #include <algorithm>
 #include <charconv>

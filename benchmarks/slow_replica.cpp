@@ -9,8 +9,8 @@
 
 #include "troupe/app/job/job_file.hpp"
 #include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/tests/simulation/testing_system.hpp"
-#include "troupe/tests/simulation/timed_run.hpp"
+#include "troupe/tests/simulation/kept_company.hpp"
+#include "troupe/tests/simulation/world.hpp"
 
 #include <charconv>
 #include <cstdio>

@@ -65,7 +65,7 @@ if(TROUPE_BUILD_COMMAND)
 
   add_test(NAME fuzz_sources COMMAND ${TROUPE_PYTHON} -B ${here}/fuzz/sources_test.py
                                      ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-  troupe_command_test(golden ${TROUPE_PYTHON} -B ${here}/golden/golden_test.py ${folders})
+  add_test(NAME golden COMMAND ${TROUPE_PYTHON} -B ${here}/golden/golden_test.py ${folders})
   troupe_script_tests(
     cluster_faults cluster_modes cluster_namespaces cluster_placements cluster_refusals cluster_wire deploy
     disk/checkpoint_disk disk/faulty_files examples/digits examples/linear_examples examples/mnist examples/modes

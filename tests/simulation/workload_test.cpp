@@ -1,8 +1,8 @@
 // Workloads do what they are there for, before anything befalls them.
 
 #include "troupe/coordinators/job/stop_rule.hpp"
-#include "troupe/tests/simulation/testing_system.hpp"
 #include "troupe/tests/simulation/trial.hpp"
+#include "troupe/tests/simulation/world.hpp"
 
 #include <gtest/gtest.h>
 
