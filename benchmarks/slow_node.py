@@ -13,14 +13,13 @@ import os
 import signal
 import statistics
 import sys
-import tempfile
 import threading
 import time
 
 SOURCE = os.path.abspath(sys.argv[2])
 sys.path.insert(0, os.path.join(SOURCE, "tests", "scripts"))
 
-from cluster_run import JOB, Cluster, cluster_text, nodes_on_loopback, timeouts  # noqa: E402
+from cluster_run import Cluster, cluster_text, nodes_on_loopback, timeouts  # noqa: E402
 
 RUNS = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 TARGET = 0.1
@@ -59,9 +58,7 @@ def seconds_to_target(mode, slowed):
     settings = (f"[training]\n{MODES[mode]}epochs = 500\ntarget_loss = {TARGET}\n"
                 "[optimizer]\nlearning_rate = 0.003\n")
     nodes = nodes_on_loopback([(1, 1), (1, 0), (1, 0), (1, 0)])
-    with tempfile.TemporaryDirectory() as folder, \
-            Cluster(folder, cluster_text(nodes, settings, timeouts(10, "60s"), JOB),
-                    nodes) as cluster:
+    with Cluster(cluster_text(nodes, settings, timeouts(10, 60)), nodes) as cluster:
         cluster.wait_until(lambda: cluster.director().said("everybody is here"))
         brake = Brake(cluster.processes[SLOW]) if slowed else None
         try:

@@ -8,34 +8,27 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 import tomllib
 import unittest
-from pathlib import Path
 
-BUILD, SOURCE = map(Path, sys.argv[1:3])
-sys.path.insert(0, str(SOURCE / "tests/scripts"))
-from cluster_run import JOB, Cluster, cluster_text, nodes_on_loopback, settings_of, trained_alone
+sys.path.insert(0, f"{sys.path[0]}/../scripts")
+from cluster_run import Cluster, cluster_text, nodes_on_loopback, settings_of, trained_alone
+from command import JOB, SOURCE, TROUPE, finished, sets_of
 
 TABLE = SOURCE / "tests/golden/jobs.toml"
-TROUPE = BUILD / "bin/troupe"
-HANG_SECONDS = 600
 
 
 def instructions():
-    shown = subprocess.run([TROUPE, "version", "--json"], capture_output=True, text=True, check=True)
-    return json.loads(shown.stdout)["instructions"]
+    return json.loads(finished(TROUPE, "version", "--json").stdout)["instructions"]
 
 
 def sha256_of(job, *settings):
     """Of the parameters that it comes to; or what was said."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [word for setting in [*job.get("set", []), *settings, f"output.directory={folder}/run"]
-                 for word in ("--set", setting)]
-        run = subprocess.run([TROUPE, "train", SOURCE / job["from"], "--json", "--quiet", *words],
-                             capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
+        words = sets_of([*job.get("set", []), *settings, f"output.directory={folder}/run"])
+        run = finished(TROUPE, "train", SOURCE / job["from"], "--json", "--quiet", *words, code=None)
         return json.loads(run.stdout)["parameters_sha256"] if run.returncode == 0 else run.stderr
 
 
@@ -57,8 +50,7 @@ class MixedMachines(unittest.TestCase):
         here = instructions()
         for attempt in range(20):
             nodes = nodes_on_loopback([(1, 1), (1, 0), (1, 1)])
-            with tempfile.TemporaryDirectory() as folder, \
-                    Cluster(folder, cluster_text(nodes, settings_of(60)), nodes, starts=[]) as cluster:
+            with Cluster(cluster_text(nodes, settings_of(60)), nodes, []) as cluster:
                 for i, node in enumerate(nodes):
                     cluster.start(node.name, "--set", f"runtime.instructions={here[(i + attempt) % len(here)]}")
                 cluster.wait_for_epoch(5)

@@ -19,14 +19,13 @@ import random
 import signal
 import statistics
 import sys
-import tempfile
 import time
 import unittest
 import unittest.mock
 
-from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, JOB, LOST_AFTER, PLACEMENTS,
-                         Cluster, EqualRuns, cluster_text, deadly_row, nodes_on_loopback, rows_in,
-                         settings_of, timeouts, trained_alone)
+from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, LOST_AFTER, PLACEMENTS, Cluster, EqualRuns, cluster_text,
+                         deadly_row, nodes_on_loopback, rows_in, settings_of, timeouts, trained_alone)
+from command import JOB, sets_of
 from patience import HANG, SLOWNESS
 
 TRIALS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
@@ -130,8 +129,7 @@ class Faults(EqualRuns):
         for _ in range(40):
             nodes = nodes_on_loopback(PLACEMENTS[placement])
             text = cluster_text(nodes, settings_of(EPOCHS), timeouts(lost_after, 8))
-            with tempfile.TemporaryDirectory() as folder, \
-                    Cluster(folder, text, nodes) as cluster:
+            with Cluster(text, nodes) as cluster:
                 self.assertTrue(cluster.wait_for_epoch(
                     self.random.randint(EPOCHS // 20, EPOCHS * 19 // 20)), cluster.messages())
                 fault_at = time.monotonic()
@@ -186,9 +184,7 @@ class Faults(EqualRuns):
             for trial in range(TRIALS):
                 nodes = nodes_on_loopback(PLACEMENTS[placement])
                 with self.subTest(placement=placement, trial=trial, seed=SEED), \
-                        tempfile.TemporaryDirectory() as folder, \
-                        Cluster(folder, cluster_text(nodes, settings_of(EPOCHS)),
-                                nodes) as cluster:
+                        Cluster(cluster_text(nodes, settings_of(EPOCHS)), nodes) as cluster:
                     time.sleep(self.random.uniform(0, 0.4))
                     fault = Kill("right", restart=[])
                     fault.befall(cluster)
@@ -200,8 +196,7 @@ class Faults(EqualRuns):
         # The others dial ever more seldom meanwhile, but still within the time of a loss.
         nodes = nodes_on_loopback(PLACEMENTS["peer"])
         text = cluster_text(nodes, settings_of(EPOCHS), timeouts())
-        with tempfile.TemporaryDirectory() as folder, \
-                Cluster(folder, text, nodes, starts=[DIRECTOR, "right"]) as cluster:
+        with Cluster(text, nodes, [DIRECTOR, "right"]) as cluster:
             time.sleep(3.3)
             cluster.start("left")
             result = cluster.result()
@@ -221,11 +216,9 @@ class Faults(EqualRuns):
         settings = self.WHOLE_MODEL_RULES[kind]
         nodes = nodes_on_loopback(shapes)
         text = cluster_text(nodes, "[checkpoint]\nevery_steps = 10\n", timeouts())
-        overrides = [word for setting in settings for word in ("--set", setting)]
-        with tempfile.TemporaryDirectory() as folder, \
-                Cluster(folder, text, nodes, starts=[]) as cluster:
+        with Cluster(text, nodes, []) as cluster:
             for node in nodes:
-                cluster.start(node.name, *overrides)
+                cluster.start(node.name, *sets_of(settings))
             self.assertTrue(cluster.wait_for_epoch(3), cluster.messages())
             if killed:
                 cluster.processes[killed].signal(signal.SIGKILL)
@@ -248,9 +241,8 @@ class Faults(EqualRuns):
     def expect_named(self, placement, row, threads):
         nodes = nodes_on_loopback([(0, 1)] + [placement] * 4)
         text = cluster_text(nodes, settings_of(1), timeouts(LOST_AFTER_WHEN_BUSY))
-        with tempfile.TemporaryDirectory() as folder, \
-                unittest.mock.patch.dict(os.environ, {"TROUPE_TEST_CRASHING_ROW": str(row)}), \
-                Cluster(folder, text, nodes) as cluster:
+        with unittest.mock.patch.dict(os.environ, {"TROUPE_TEST_CRASHING_ROW": str(row)}), \
+                Cluster(text, nodes) as cluster:
             error = cluster.result()["error"]
             self.assertEqual(error["code"], "bad-data", cluster.messages())
             self.assertIn(row, rows_in(error["where"]), cluster.messages())
@@ -262,8 +254,7 @@ class Faults(EqualRuns):
             self.assertEqual(codes.count(70) + codes.count(65), 5, cluster.messages())
 
     def test_row_that_ends_its_reader_is_named_after_three_losses(self):
-        with tempfile.TemporaryDirectory() as folder:
-            row, threads = deadly_row(folder)
+        row, threads = deadly_row(self.folder)
         self.assertEqual(threads["code"], "internal")
         self.assertIn(row, rows_in(threads["what"]))
         for placement in [(1, 0), (1, 1)]:

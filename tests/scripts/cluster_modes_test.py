@@ -15,7 +15,6 @@ import re
 import signal
 import statistics
 import sys
-import tempfile
 import time
 import unittest
 
@@ -85,15 +84,13 @@ class ClusterModes(EqualRuns):
         if len(epochs) > 1:  # the first may have been over before
             self.resumptions.append(epochs[1] - fault_at)
 
-    def cluster(self, folder, shapes, mode, epochs, starts=None, join=20, more=""):
+    def cluster(self, shapes, mode, epochs, starts=None, join=20, more=""):
         job, settings = job_of(mode, epochs)
         nodes = nodes_on_loopback(shapes)
-        return Cluster(folder, cluster_text(nodes, settings + more, timeouts(join=join), job), nodes,
-                       starts)
+        return Cluster(cluster_text(nodes, settings + more, timeouts(join=join), job), nodes, starts)
 
     def play(self, shapes, mode, epochs, befall=lambda cluster: None, **options):
-        with tempfile.TemporaryDirectory() as folder, \
-                self.cluster(folder, shapes, mode, epochs, **options) as cluster:
+        with self.cluster(shapes, mode, epochs, **options) as cluster:
             befall(cluster)
             result = cluster.result()
             self.assertIn("test_accuracy", result, cluster.messages())
@@ -212,8 +209,7 @@ class ClusterModes(EqualRuns):
 
     def test_an_interrupt_stops_at_a_version(self):
         for mode in (MODES[0], None):
-            with self.subTest(mode=mode), tempfile.TemporaryDirectory() as folder, \
-                    self.cluster(folder, PEERS, mode, 20000) as cluster:
+            with self.subTest(mode=mode), self.cluster(PEERS, mode, 20000) as cluster:
                 self.assertTrue(cluster.wait_for_epoch(10), cluster.messages())
                 cluster.director().signal(signal.SIGINT)
                 result = cluster.result()
@@ -250,13 +246,12 @@ class ClusterModes(EqualRuns):
         alone = trained_alone(job)
         nodes = nodes_on_loopback(PEERS)
         text = cluster_text(nodes, "", timeouts(), job)
-        with Cluster(self.folder, text, nodes) as cluster:
+        with Cluster(text, nodes) as cluster:
             self.expect_figures(cluster.result(), alone, (
                 "parameters_sha256", "job_sha256", "steps", "test_loss", "clients"), cluster.messages())
 
     def test_without_its_keeper_a_run_ends(self):
-        with tempfile.TemporaryDirectory() as folder, \
-                self.cluster(folder, PEERS, MODES[0], 5000, join=2) as cluster:
+        with self.cluster(PEERS, MODES[0], 5000, join=2) as cluster:
             self.assertTrue(cluster.wait_for_epoch(5), cluster.messages())
             cluster.director().signal(signal.SIGKILL)
             cluster.result()

@@ -16,7 +16,6 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -99,17 +98,16 @@ class Namespaces(EqualRuns):
     def play(self, nodes, epochs, befall, lost_after=LOST_AFTER):
         text = "insecure = true\n" + cluster_text(nodes, settings_of(epochs),
                                                   timeouts(lost_after, 8))
-        with tempfile.TemporaryDirectory() as folder:
+        with Cluster(text, nodes, starts=[]) as cluster:
             for node in nodes:
-                os.makedirs(os.path.join(folder, node.name))
-            with Cluster(folder, text, nodes) as cluster:
-                self.assertTrue(cluster.wait_for_epoch(self.random.randint(1, epochs // 2)),
-                                cluster.messages())
-                befall(cluster)
-                result = cluster.result()
-                self.expect_equal(result, cluster, epochs)
-                self.expect_good_ends(cluster, away=["left", "right"])
-                return result, cluster
+                os.makedirs(os.path.join(cluster.folder, node.name))
+                cluster.start(node.name)
+            self.assertTrue(cluster.wait_for_epoch(self.random.randint(1, epochs // 2)), cluster.messages())
+            befall(cluster)
+            result = cluster.result()
+            self.expect_equal(result, cluster, epochs)
+            self.expect_good_ends(cluster, away=["left", "right"])
+            return result, cluster
 
     # F4, a partition: as a long freeze, no split brain.
 

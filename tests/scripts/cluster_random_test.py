@@ -15,20 +15,18 @@ that repeats its choices.
 import os
 import random
 import signal
-import socket
 import ssl
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
-from cluster_run import (CARRIERS, DIRECTOR, JOB, NAMES, Cluster, Node, cluster_text, free_ports, hang,
-                         timeouts, trained_alone)
+from cluster_run import (CARRIERS, DIRECTOR, NAMES, Cluster, Node, cluster_text, free_ports, hang, timeouts,
+                         trained_alone)
+from command import JOB, finished
 from fault_proxy import Wires
 from patience import HANG, SLOWNESS
-from secured_cluster import make_certificates, tls_text
+from secured_cluster import Impostor, make_certificates, tls_text
 
 RUNS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
@@ -41,61 +39,24 @@ GREETINGS = [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28
              b'{"answer":{"verdict":"refused","reason":"no","exit_code":77}}\n', os.urandom(64)]
 
 
-class Impostor:
-    """Somebody else at a port: says one thing to whoever comes, or shakes hands with a certificate
-    that proves nothing. Ends with its `with`."""
+def certificate(keys, draw):
+    """A visitor's of the same authority, or one that its owner signed."""
+    if draw.random() < 0.5:
+        return f"{keys}/visitor.pem", f"{keys}/visitor.key"
+    own = f"{keys}/own"
+    if not os.path.exists(f"{own}.pem"):
+        finished("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                 "3", "-subj", "/CN=main", "-keyout", f"{own}.key", "-out", f"{own}.pem")
+    return f"{own}.pem", f"{own}.key"
 
-    def __init__(self, port, draw, keys):
-        self.greeting = draw.choice(GREETINGS)
-        self.context = None
-        if keys and draw.random() < 0.5:
-            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.context.load_cert_chain(*self.certificate(keys, draw))
-        self.socket = socket.socket()
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind(("127.0.0.1", port))
-        self.socket.listen()
-        self.is_over = False
-        self.thread = threading.Thread(target=self.serve)
-        self.thread.start()
 
-    @staticmethod
-    def certificate(keys, draw):
-        """A visitor's of the same authority, or one that its owner signed."""
-        if draw.random() < 0.5:
-            return f"{keys}/visitor.pem", f"{keys}/visitor.key"
-        own = f"{keys}/own"
-        if not os.path.exists(f"{own}.pem"):
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                            "ec_paramgen_curve:P-256", "-nodes", "-days", "3", "-subj", "/CN=main",
-                            "-keyout", f"{own}.key", "-out", f"{own}.pem"],
-                           check=True, capture_output=True)
-        return f"{own}.pem", f"{own}.key"
-
-    def serve(self):
-        self.socket.settimeout(0.1)
-        while not self.is_over:
-            try:
-                peer, _ = self.socket.accept()
-            except OSError:
-                continue
-            with peer:
-                try:
-                    peer.settimeout(0.5)
-                    if self.context:
-                        peer = self.context.wrap_socket(peer, server_side=True)
-                    peer.sendall(self.greeting)
-                    peer.recv(4096)
-                except OSError:
-                    pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.is_over = True
-        self.thread.join()
-        self.socket.close()
+def impostor(port, draw, keys):
+    """Somebody else at a port: says one thing to whoever comes, or shakes hands with a certificate that proves nothing."""
+    greeting, context = draw.choice(GREETINGS), None
+    if keys and draw.random() < 0.5:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificate(keys, draw))
+    return Impostor(port, greeting, context)
 
 
 class Trial:
@@ -234,7 +195,7 @@ class Trial:
         if not name or cluster.nodes[name].listen:
             return
         self.stop(cluster, name)
-        with Impostor(int(cluster.nodes[name].address.rsplit(":", 1)[1]), self.draw, self.keys):
+        with impostor(int(cluster.nodes[name].address.rsplit(":", 1)[1]), self.draw, self.keys):
             self.pause(2.5)
         self.start(cluster, name)
 
@@ -246,7 +207,7 @@ class RandomFaults(unittest.TestCase):
             trial.wire_all(wires)
         text = cluster_text(trial.nodes, trial.settings(), timeouts(LOST_AFTER * SLOWNESS, 20))
         expected = trial.expected()
-        with Cluster(folder, text, trial.nodes) as cluster:
+        with Cluster(text, trial.nodes) as cluster:
             for _ in range(trial.draw.randint(1, 4)):
                 epoch = trial.draw.choice([0, 0, 5, 30, 60, 90, EPOCHS - 1])
                 cluster.wait_until(lambda e=epoch: cluster.director().epoch >= e, 60)

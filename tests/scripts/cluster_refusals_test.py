@@ -15,7 +15,6 @@ import re
 import shutil
 import socket
 import stat
-import tempfile
 import unittest
 
 from cluster_run import (Cluster, EqualRuns, Node, cluster_text, free_ports, hello_of, nodes_on_loopback, settings_of,
@@ -40,8 +39,7 @@ class StrangersAtARunningCluster(EqualRuns):
     def setUp(self):
         super().setUp()
         self.nodes = nodes_on_loopback(SHAPES)
-        self.cluster = Cluster(self.folder, cluster_text(self.nodes, settings_of(EPOCHS), TIMING),
-                               self.nodes)
+        self.cluster = Cluster(cluster_text(self.nodes, settings_of(EPOCHS), TIMING), self.nodes, folder=self.folder)
 
     def tearDown(self):
         self.cluster.leave()
@@ -173,14 +171,14 @@ class OldProgram(unittest.TestCase):
     """F8, wrong version, seen by the process that is refused."""
 
     def test_process_that_meets_another_version_ends_and_says_so(self):
-        with tempfile.TemporaryDirectory() as folder, socket.socket() as other:
+        with socket.socket() as other:
             other.bind(("127.0.0.1", 0))
             other.listen()
             other.settimeout(HANG)
             nodes = nodes_on_loopback([(1, 1), (1, 1)])
             nodes[0].address = f"127.0.0.1:{other.getsockname()[1]}"
             text = cluster_text(nodes)
-            with Cluster(folder, text, nodes, starts=["left"]) as cluster:
+            with Cluster(text, nodes, ["left"]) as cluster:
                 process = cluster.processes["left"]
                 line, _ = other.accept()
                 with line:

@@ -185,11 +185,13 @@ def memory_of(process):
 
 
 class Cluster:
-    """Processes that were started, by name; end them with `leave`, or use it in a `with`.
-    `starts`: the names to start at once; without it all."""
+    """Processes that were started, by name; end them with `leave`, or use it in a `with`. `folder`: where they run,
+    which is their own without it. `starts`: the names to start at once; without it all."""
 
-    def __init__(self, folder, text, nodes, starts=None):
-        self.folder = folder
+    def __init__(self, text, nodes, starts=None, folder=None):
+        self.place = None if folder else tempfile.TemporaryDirectory()
+        self.folder = folder or self.place.name
+        folder = self.folder
         self.nodes = {node.name: node for node in nodes}
         self.file = os.path.join(folder, "cluster.toml")
         with open(self.file, "w", encoding="utf-8") as file:
@@ -245,6 +247,8 @@ class Cluster:
                 process.signal(signal.SIGCONT)
                 process.process.kill()
             process.end(10)
+        if self.place:
+            self.place.cleanup()
 
     def messages(self):
         return "\n".join(f"{process.name}: {line}" for process in self.all
@@ -330,7 +334,7 @@ def results_with_a_kill(folder, job, settings, program=TROUPE):
             node.program = str(program)
         place = os.path.join(folder, f"cluster{attempt}")
         os.mkdir(place)
-        with Cluster(place, cluster_text(nodes, settings, timeouts(join=20), job=job), nodes) as cluster:
+        with Cluster(cluster_text(nodes, settings, timeouts(join=20), job=job), nodes, folder=place) as cluster:
             if not cluster.wait_for_epoch(1):
                 raise AssertionError(cluster.messages())
             cluster.processes["left"].signal(signal.SIGKILL)

@@ -10,7 +10,6 @@ drawn. Where and when is drawn from SEED (printed), too, and which way pieces go
 
 import random
 import sys
-import tempfile
 import time
 import unittest
 
@@ -28,15 +27,14 @@ LOST_AFTER_WHEN_BUSY = LOST_AFTER if len(sys.argv) > 3 else 3 * LOST_AFTER
 class WiredCluster(Cluster):
     """Whoever dials a node reaches it by way of its wire."""
 
-    def __init__(self, folder, wires, placement, epochs, lost_after, carrier):
+    def __init__(self, wires, placement, epochs, lost_after, carrier):
         nodes = nodes_on_loopback(PLACEMENTS[placement])
         self.wires = {}
         for node in nodes:
             node.listen = node.address
             self.wires[node.name] = wires.new(int(node.listen.rsplit(":", 1)[1]))
             node.address = f"127.0.0.1:{self.wires[node.name].port}"
-        super().__init__(folder, cluster_text(nodes, settings_of(epochs, carrier),
-                                              timeouts(lost_after, 8)), nodes)
+        super().__init__(cluster_text(nodes, settings_of(epochs, carrier), timeouts(lost_after, 8)), nodes)
 
 
 class BadWires(EqualRuns):
@@ -48,18 +46,17 @@ class BadWires(EqualRuns):
              lost_after=LOST_AFTER, carrier=None):
         """Result and cluster of a run: `settle` makes the wires what they are from the start on,
         `befall` happens when a part of the epochs is over that is drawn."""
-        with tempfile.TemporaryDirectory() as folder, \
-                Wires(self.random.randrange(1 << 30)) as wires:
-            with WiredCluster(folder, wires, placement, epochs, lost_after, carrier) as cluster:
-                for wire in cluster.wires.values():
-                    settle(wire)
-                self.assertTrue(cluster.wait_for_epoch(
-                    self.random.randint(1, max(1, epochs // 2))), cluster.messages())
-                befall(cluster, wires)
-                result = cluster.result()
-                self.expect_equal(result, cluster, epochs)
-                self.expect_good_ends(cluster, away=["left", "right"])
-                return result, cluster
+        with Wires(self.random.randrange(1 << 30)) as wires, \
+                WiredCluster(wires, placement, epochs, lost_after, carrier) as cluster:
+            for wire in cluster.wires.values():
+                settle(wire)
+            self.assertTrue(cluster.wait_for_epoch(
+                self.random.randint(1, max(1, epochs // 2))), cluster.messages())
+            befall(cluster, wires)
+            result = cluster.result()
+            self.expect_equal(result, cluster, epochs)
+            self.expect_good_ends(cluster, away=["left", "right"])
+            return result, cluster
 
     def for_each_trial(self, epochs, befall, check=lambda *_: None, carriers=tuple(CARRIERS), **more):
         placements = list(PLACEMENTS)

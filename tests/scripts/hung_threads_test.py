@@ -9,12 +9,12 @@ go on. The others must do without it, and Ctrl-C must be heard whatever is waite
 import json
 import signal
 import sys
-import tempfile
 import time
 import unittest
 
-from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, JOB, LOST_AFTER, Cluster, EqualRuns, cluster_text,
+from cluster_run import (CHECKPOINT_STEPS, DIRECTOR, LOST_AFTER, Cluster, EqualRuns, cluster_text,
                          hang, nodes_on_loopback, settings_of, timeouts, trained_alone)
+from command import JOB
 from patience import HANG, SLOWNESS, lenient
 
 EPOCHS = 1500  # much longer than it takes to notice
@@ -22,14 +22,12 @@ STOP_SECONDS = 6
 
 
 class HungThreads(EqualRuns):
-    def cluster(self, folder, shapes, epochs=EPOCHS):
+    def cluster(self, shapes, epochs=EPOCHS):
         nodes = nodes_on_loopback(shapes)
-        return Cluster(folder, cluster_text(nodes, settings_of(epochs),
-                                            timeouts(LOST_AFTER * SLOWNESS)), nodes)
+        return Cluster(cluster_text(nodes, settings_of(epochs), timeouts(LOST_AFTER * SLOWNESS)), nodes)
 
     def expect_done_without(self, names):
-        with tempfile.TemporaryDirectory() as folder, \
-                self.cluster(folder, [(1, 1), (1, 0), (1, 0)]) as cluster:
+        with self.cluster([(1, 1), (1, 0), (1, 0)]) as cluster:
             self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
             pid = cluster.processes["left"].process.pid
             epoch = cluster.director().epoch
@@ -57,7 +55,7 @@ class HungThreads(EqualRuns):
         nodes = nodes_on_loopback([(1, 1), (1, 0)])
         text = cluster_text(nodes, settings_of(EPOCHS).replace("[training]", "[training]\nslices = 1"),
                             timeouts(LOST_AFTER * SLOWNESS))
-        with tempfile.TemporaryDirectory() as folder, Cluster(folder, text, nodes) as cluster:
+        with Cluster(text, nodes) as cluster:
             for turn in range(4):
                 self.assertTrue(cluster.wait_for_epoch(20 + 100 * turn), cluster.messages())
                 for number, seconds in ((signal.SIGSTOP, 4 * LOST_AFTER * SLOWNESS), (signal.SIGCONT, 0)):
@@ -78,8 +76,7 @@ class HungThreads(EqualRuns):
         return result
 
     def test_an_interrupt_does_not_wait_for_who_hangs(self):
-        with tempfile.TemporaryDirectory() as folder, \
-                self.cluster(folder, [(1, 1), (1, 0)], 20000) as cluster:
+        with self.cluster([(1, 1), (1, 0)], 20000) as cluster:
             self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
             results = []
             if not hang(cluster.processes["left"].process.pid, 0,
@@ -91,8 +88,7 @@ class HungThreads(EqualRuns):
             self.assertIn("parameters_sha256", results[0], cluster.messages())
 
     def test_an_interrupt_does_not_wait_for_a_lost_shard(self):
-        with tempfile.TemporaryDirectory() as folder, \
-                self.cluster(folder, [(1, 0), (0, 1)], 20000) as cluster:
+        with self.cluster([(1, 0), (0, 1)], 20000) as cluster:
             self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
             cluster.processes["left"].signal(signal.SIGKILL)
             cluster.wait_until(lambda: cluster.director().said("the link with left is lost"), HANG)

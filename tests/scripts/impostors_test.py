@@ -11,18 +11,17 @@ each of them. Then the process comes back, and the result is that of an undistur
 import os
 import re
 import signal
-import socket
 import ssl
 import subprocess
 import sys
-import threading
 import time
 import unittest
 
-from cluster_run import (DIRECTOR, JOB, Cluster, EqualRuns, cluster_text, nodes_on_loopback,
+from cluster_run import (DIRECTOR, Cluster, EqualRuns, cluster_text, nodes_on_loopback,
                          settings_of, timeouts, trained_alone)
+from command import JOB
 from patience import SLOWNESS
-from secured_cluster import (SHAPES, SecuredCluster, make_certificates, port_of, tls_text,
+from secured_cluster import (SHAPES, Impostor, SecuredCluster, make_certificates, make_expired, port_of, tls_text,
                              troupe)
 
 ENDLESS = 1_000_000  # epochs
@@ -45,57 +44,6 @@ def settings_of_steps(steps):
     return [f"training.epochs={ENDLESS}", f"training.steps={steps}"]
 
 
-class Impostor:
-    """Listens on a port and says one thing to whoever comes; use it in a `with`."""
-
-    def __init__(self, port, says, context=None):
-        self.says, self.context = says, context
-        self.meetings = 0
-        self.is_over = False
-        self.server = socket.create_server(("127.0.0.1", port))
-        self.server.settimeout(0.02)
-        self.threads = [threading.Thread(target=self.listen)]
-        self.threads[0].start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.is_over = True
-        for thread in self.threads:  # the first adds the others, and has ended when they are joined
-            thread.join()
-        self.server.close()
-
-    def listen(self):
-        while not self.is_over:
-            try:
-                line, _ = self.server.accept()
-            except TimeoutError:
-                continue
-            self.threads.append(threading.Thread(target=self.serve, args=[line]))
-            self.threads[-1].start()
-
-    def serve(self, line):
-        line.settimeout(0.5)
-        try:
-            if self.context:
-                line = self.context.wrap_socket(line, server_side=True)
-            if self.says is not None:
-                line.sendall(self.says)
-                line.settimeout(0.05)
-                while not self.is_over:
-                    try:
-                        if not line.recv(4096):
-                            break
-                    except TimeoutError:
-                        continue
-        except OSError:  # those of ssl are such
-            pass
-        finally:
-            line.close()
-            self.meetings += 1
-
-
 class Impostors(SecuredCluster):
     def setUp(self):
         super().setUp()
@@ -105,14 +53,8 @@ class Impostors(SecuredCluster):
         subprocess.run(
             "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
             "-keyout self.key -out self.pem -subj /CN=left "
-            "-addext subjectAltName=DNS:left,DNS:main && "
-            "openssl ecparam -genkey -name prime256v1 -noout -out old.key && "
-            "openssl req -new -key old.key -subj /CN=old -out old.csr && "
-            "printf 'subjectAltName=DNS:left,DNS:main' > old.ext && "
-            "openssl x509 -req -in old.csr -CA ca.pem -CAkey ca.key -days 0 -extfile old.ext "
-            "-out old.pem",
-            shell=True, cwd=self.keys, check=True, capture_output=True)
-        time.sleep(1.1)  # until it has expired
+            "-addext subjectAltName=DNS:left,DNS:main", shell=True, cwd=self.keys, check=True, capture_output=True)
+        make_expired(self.keys, "old", "subjectAltName=DNS:left,DNS:main")
         self.certificates = {
             "self-signed": os.path.join(self.keys, "self"),
             "foreign": os.path.join(foreign, "main"),
@@ -208,7 +150,7 @@ class PlainImpostors(EqualRuns):
     def test_at_the_address_of_a_dead_worker(self):
         nodes = nodes_on_loopback(SHAPES)
         text = cluster_text(nodes, settings_of(ENDLESS), TIMING)
-        with Cluster(self.folder, text, nodes) as cluster:
+        with Cluster(text, nodes) as cluster:
             self.assertTrue(cluster.wait_for_epoch(3), cluster.messages())
             cluster.processes["left"].signal(signal.SIGKILL)
             cluster.processes["left"].end(10)

@@ -211,7 +211,7 @@ class BeyondMemory(CommandTest):
             node.wrapper = ["prlimit", f"--as={limit}"] if limit else []
         text = cluster_text(nodes, f"[parallel]\n{SPLITS[split][0]}\n[runtime]\nthreads = 1\n",
                             timeouts(10 * SLOWNESS, 30), self.folder / "job.toml")
-        return Cluster(self.folder, text, nodes, starts=())
+        return Cluster(text, nodes, (), self.folder)
 
     def peaks_of(self, cluster):
         """The result, and the most memory of each process."""

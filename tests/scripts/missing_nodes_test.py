@@ -33,14 +33,13 @@ class MissingNodes(EqualRuns):
         self.write("cluster.toml", cluster_text(self.nodes, settings_of(3), timeouts(join=1)))
         run = self.troupe("node", self.file, "--name", DIRECTOR, "--json", "--quiet")
         result = json.loads(run.stdout)
-        self.expect_equal(result, Cluster(self.folder, "", [], starts=[]), 3)
+        self.expect_equal(result, Cluster("", []), 3)
         self.assertEqual((result["nodes"], result["replicas"]), (1, 1))
         self.assertIn("warning: 1 of 3 nodes took part", run.stderr)
 
     def test_a_worker_that_comes_back_has_work_again(self):
         epochs = 400
-        with Cluster(self.folder, cluster_text(self.nodes, settings_of(epochs)),
-                     self.nodes) as cluster:
+        with Cluster(cluster_text(self.nodes, settings_of(epochs)), self.nodes) as cluster:
             self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
             cluster.processes["left"].signal(signal.SIGKILL)
             cluster.processes["left"].end(HANG)

@@ -5,7 +5,10 @@ As cluster_run.py, of which this is the secured kind.
 
 import os
 import re
+import socket
+import threading
 import time
+from pathlib import Path
 
 from cluster_run import Cluster, EqualRuns, Node, cluster_text, free_ports, nodes_on_loopback, settings_of, timeouts
 from command import TROUPE, finished
@@ -32,8 +35,70 @@ def tls_text(folder, name="{name}"):
             f'key = "{folder}/{name}.key"\n')
 
 
+def make_expired(folder, name, extensions="", subject="old"):
+    """A certificate of the authority in this folder that has expired; its key is made unless it is there."""
+    Path(folder, f"{name}.ext").write_text(extensions + "\n", encoding="utf-8")
+    finished("sh", "-ec", f"""
+        [ -f {name}.key ] || openssl ecparam -genkey -name prime256v1 -noout -out {name}.key
+        openssl req -new -key {name}.key -subj /CN={subject} -out {name}.csr
+        openssl x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -days 0 -extfile {name}.ext -out {name}.pem""",
+             cwd=folder)
+    time.sleep(1.1)  # until it has expired
+
+
 def port_of(node):
     return int(node.address.rsplit(":", 1)[1])
+
+
+class Impostor:
+    """Listens on a port and says one thing to whoever comes; use it in a `with`."""
+
+    def __init__(self, port, says, context=None):
+        self.says, self.context = says, context
+        self.meetings = 0
+        self.is_over = False
+        self.server = socket.create_server(("127.0.0.1", port))
+        self.server.settimeout(0.02)
+        self.threads = [threading.Thread(target=self.listen)]
+        self.threads[0].start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.is_over = True
+        for thread in self.threads:  # the first adds the others, and has ended when they are joined
+            thread.join()
+        self.server.close()
+
+    def listen(self):
+        while not self.is_over:
+            try:
+                line, _ = self.server.accept()
+            except TimeoutError:
+                continue
+            self.threads.append(threading.Thread(target=self.serve, args=[line]))
+            self.threads[-1].start()
+
+    def serve(self, line):
+        line.settimeout(0.5)
+        try:
+            if self.context:
+                line = self.context.wrap_socket(line, server_side=True)
+            if self.says is not None:
+                line.sendall(self.says)
+                line.settimeout(0.05)
+                while not self.is_over:
+                    try:
+                        if not line.recv(4096):
+                            break
+                    except TimeoutError:
+                        continue
+        except OSError:  # those of ssl are such
+            pass
+        finally:
+            line.close()
+            self.meetings += 1
 
 
 class SecuredCluster(EqualRuns):
@@ -53,7 +118,7 @@ class SecuredCluster(EqualRuns):
                             TIMING)
 
     def cluster(self, epochs, starts=None):
-        return Cluster(self.folder, self.text(epochs), self.nodes, starts)
+        return Cluster(self.text(epochs), self.nodes, starts, self.folder)
 
     def wait_for_epoch(self, cluster, epoch):
         self.assertTrue(cluster.wait_for_epoch(epoch), cluster.messages())

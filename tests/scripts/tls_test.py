@@ -13,7 +13,6 @@ import re
 import signal
 import socket
 import ssl
-import subprocess
 import sys
 import threading
 import time
@@ -21,8 +20,8 @@ import unittest
 
 from cluster_run import DIRECTOR, Cluster
 from patience import lenient
-from secured_cluster import (REFUSAL_SECONDS, SecuredCluster, make_certificates, port_of, tls_text,
-                             troupe)
+from secured_cluster import (REFUSAL_SECONDS, SecuredCluster, make_certificates, make_expired, port_of,
+                             tls_text, troupe)
 
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 2
 JOIN_SECONDS = 2
@@ -91,7 +90,7 @@ class Refusals(SecuredCluster):
                                               "secures its connections")
 
     def test_secured_process_at_a_plain_port(self):
-        with Cluster(self.folder, self.text(200, tls=""), self.nodes) as cluster:
+        with Cluster(self.text(200, tls=""), self.nodes) as cluster:
             self.wait_for_epoch(cluster, 2)
             code, said = self.second("right", tls_text(self.keys), join="3s")
             self.assertEqual(code, 69, said)
@@ -100,12 +99,7 @@ class Refusals(SecuredCluster):
             self.expect_equal(cluster.result(), cluster, 200)
 
     def test_client_without_or_with_an_expired_certificate(self):
-        subprocess.run(
-            "openssl ecparam -genkey -name prime256v1 -noout -out old.key && "
-            "openssl req -new -key old.key -subj /CN=right -out old.csr && "
-            "openssl x509 -req -in old.csr -CA ca.pem -CAkey ca.key -days 0 -out old.pem",
-            shell=True, cwd=self.keys, check=True, capture_output=True)
-        time.sleep(1.1)
+        make_expired(self.keys, "old", subject="right")
         with self.cluster(200) as cluster:
             self.wait_for_epoch(cluster, 2)
             for pair, words in ((None, "it has no certificate"),

@@ -14,7 +14,6 @@ import shutil
 import signal
 import socket
 import ssl
-import subprocess
 import sys
 import threading
 import time
@@ -24,7 +23,7 @@ from cluster_run import Cluster, cluster_text, hello_of, nodes_on_loopback  # no
 from command import BUILD, CommandTest, finished, main  # noqa: E402
 from fault_proxy import Wires  # noqa: E402
 from patience import HANG, lenient  # noqa: E402
-from secured_cluster import make_certificates, tls_text  # noqa: E402
+from secured_cluster import make_certificates, make_expired, tls_text  # noqa: E402
 
 HANGING = os.path.join(BUILD, "bin", "hanging")
 SLOW_DISK = os.path.join(BUILD, "tests", "libslow_disk.so")
@@ -74,7 +73,7 @@ class Hangs(CommandTest):
         for node in nodes:
             to_ask = to_ask.replace(f'address = "{node.address}"', f'address = "{node.listen or node.address}"')
         self.direct = self.write("direct.toml", to_ask)  # past all wires, for who asks
-        return Cluster(self.folder, text, nodes, starts)
+        return Cluster(text, nodes, starts, self.folder)
 
     def status(self, cluster):
         run = finished(HANGING, "status", self.direct, "--json", code=None, cwd=self.folder)
@@ -302,12 +301,7 @@ class Hangs(CommandTest):
     def test_a_certificate_that_has_expired(self):
         keys = os.path.join(self.folder, "keys")
         make_certificates(keys, "main", "left", "right")
-        self.write("keys/right.ext", "subjectAltName=DNS:right\nextendedKeyUsage=serverAuth,clientAuth\n")
-        for words in ("req -new -key right.key -subj /CN=right -out right.csr",
-                      "x509 -req -in right.csr -CA ca.pem -CAkey ca.key -days 0 -extfile right.ext "
-                      "-out right.pem"):
-            subprocess.run(["openssl", *words.split()], cwd=keys, check=True, capture_output=True)
-        time.sleep(1.1)  # until it has expired
+        make_expired(keys, "right", "subjectAltName=DNS:right\nextendedKeyUsage=serverAuth,clientAuth", "right")
         with self.cluster(self.nodes(), starts=["main", "left"], settings=tls_text(keys)) as cluster:
             self.expect(cluster, "missing", "right")
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -91,7 +91,7 @@ class Layers(JobTest):
         nodes = nodes_on_loopback([(2, 1), (2, 1)])
         text = cluster_text(nodes, "[model]\nparts = 2\n[parallel]\ntensor = 2\npipeline = 2\n",
                             timeouts(join=20), job=file)
-        with Cluster(str(self.folder), text, nodes) as cluster:
+        with Cluster(text, nodes) as cluster:
             self.expect_equal(cluster.result(), alone)
         whole = self.train("whole", "model.parts=1")
         self.assertNotEqual(whole["parameters_sha256"], alone["parameters_sha256"])

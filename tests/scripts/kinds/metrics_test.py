@@ -125,7 +125,7 @@ class Metrics(JobTest):
         nodes = nodes_on_loopback([(1, 1), (1, 0)])
         nodes[1].wrapper = ["env", "TROUPE_TRAINING__METRICS=[\"auc\"]"]
         text = cluster_text(nodes, "", timeouts(join=60), job=self.job)
-        with Cluster(str(self.folder), text, nodes) as cluster:
+        with Cluster(text, nodes) as cluster:
             worker = cluster.processes["left"]
             worker.end(HANG)
             self.assertEqual(worker.process.returncode, 76, cluster.messages())

@@ -10,7 +10,6 @@ import math
 import os
 import signal
 import sys
-import tempfile
 
 sys.path.insert(0, f"{sys.path[0]}/..")
 from cluster_run import (DIRECTOR, Cluster, cluster_text, nodes_on_loopback, results_with_a_kill,
@@ -174,7 +173,7 @@ class OwnKinds(JobTest):
                 node.program = PROGRAM
             nodes[1].wrapper = ["env", *(f"{key}={value}" for key, value in variables.items())]
             text = cluster_text(nodes, "", timeouts(join=60), job=self.job)
-            with tempfile.TemporaryDirectory() as folder, Cluster(folder, text, nodes) as cluster:
+            with Cluster(text, nodes) as cluster:
                 worker = cluster.processes["left"]
                 worker.end(HANG)
                 self.assertEqual(worker.process.returncode, 76, cluster.messages())

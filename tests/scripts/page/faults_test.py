@@ -53,7 +53,7 @@ class Faults(BrowserTest):
         nodes = nodes_on_loopback(SHAPES)
         text = cluster_text(nodes, settings_of(1_000_000)
                             + f'[output]\ndirectory = "{self.folder}/faults"\n', timeouts(60))
-        cluster = Cluster(self.folder, text, nodes, starts=[])
+        cluster = Cluster(text, nodes, [], self.folder)
         self.addCleanup(cluster.leave)
         for node in nodes:
             page = ["--dashboard-at=0"] if node.name == "main" else []
