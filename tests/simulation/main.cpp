@@ -18,6 +18,7 @@
 #include "troupe/tests/simulation/trial.hpp"
 #include "troupe/tests/simulation/world.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -25,6 +26,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace troupe::simulation {
 
@@ -127,6 +129,27 @@ void print_line(duration when, const std::string& line) {
   std::printf("%12.3f ms  %s\n", static_cast<double>(when.count()) / 1e6, line.c_str());
 }
 
+/// Runs every seed until one violates something; how long that took, or nothing if it ended early.
+template <class Run>
+std::optional<double> seconds_of_all(const command_line& options, Run run) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (auto seed = options.seeds.first; seed < options.seeds.last; ++seed)
+    if (!run(seed) && !options.keeps_going)
+      return std::nullopt;
+  return std::chrono::duration<double>{std::chrono::steady_clock::now() - begin}.count();
+}
+
+/// `what`: "workload" or "mode"; `options`: those that the seed needs to be run again.
+void print_violations(uint64_t seed, const std::string& what, const std::string& name,
+                      const std::string& options, const std::vector<std::string>& violations) {
+  const auto number = std::to_string(seed);
+  std::printf("seed %s, %s %s:\n", number.c_str(), what.c_str(), name.c_str());
+  for (const auto& violation : violations)
+    std::printf("  %s\n", violation.c_str());
+  std::printf("again: build/bin/troupe_simulation %s--seeds %s --workload %s --trace\n",
+              options.c_str(), number.c_str(), name.c_str());
+}
+
 /// Every seed in every mode.
 class mode_program {
 public:
@@ -137,14 +160,15 @@ public:
   }
 
   int run() {
-    const auto begin = std::chrono::steady_clock::now();
-    for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed)
-      for (const auto& what : prepared_)
-        if (!run_seed(what, seed) && !options_.keeps_going)
-          return 1;
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    std::printf("%zu runs in %.1f s: %.0f a second\n", runs_, passed.count(),
-                static_cast<double>(runs_) / passed.count());
+    const auto seconds = seconds_of_all(options_, [this](uint64_t seed) {
+      return std::ranges::all_of(prepared_, [&](const prepared_mode& what) {
+        return run_seed(what, seed) || options_.keeps_going;
+      });
+    });
+    if (!seconds)
+      return 1;
+    std::printf("%zu runs in %.1f s: %.0f a second\n", runs_, *seconds,
+                static_cast<double>(runs_) / *seconds);
     using enum trainer_event::kind;
     std::printf("orders %zu, used %zu, discarded %zu, refused %zu, lost %zu, joined %zu; "
                 "staleness up to %llu; %zu runs violated something\n",
@@ -172,12 +196,7 @@ private:
     if (report.violations.empty())
       return true;
     ++bad_;
-    std::printf("seed %llu, mode %s:\n", static_cast<unsigned long long>(seed),
-                what.what->name.c_str());
-    for (const auto& violation : report.violations)
-      std::printf("  %s\n", violation.c_str());
-    std::printf("again: build/bin/troupe_simulation --modes --seeds %llu --workload %s --trace\n",
-                static_cast<unsigned long long>(seed), what.what->name.c_str());
+    print_violations(seed, "mode", what.what->name, "--modes ", report.violations);
     return false;
   }
 
@@ -195,12 +214,10 @@ public:
   explicit program(command_line options) : options_(std::move(options)) {}
 
   int run() {
-    const auto begin = std::chrono::steady_clock::now();
-    for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed)
-      if (!run_seed(seed) && !options_.keeps_going)
-        return 1;
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    print(all_, passed.count());
+    const auto seconds = seconds_of_all(options_, [this](uint64_t seed) { return run_seed(seed); });
+    if (!seconds)
+      return 1;
+    print(all_, *seconds);
     if (bad_seeds_ > 0)
       std::printf("%zu seeds violated something\n", bad_seeds_);
     return has_seen_enough(all_, options_) && bad_seeds_ == 0 ? 0 : 1;
@@ -232,12 +249,7 @@ private:
     if (report.violations.empty())
       return true;
     ++bad_seeds_;
-    std::printf("seed %llu, workload %s:\n", static_cast<unsigned long long>(seed),
-                what.what->name.c_str());
-    for (const auto& violation : report.violations)
-      std::printf("  %s\n", violation.c_str());
-    std::printf("again: build/bin/troupe_simulation --seeds %llu --workload %s --trace\n",
-                static_cast<unsigned long long>(seed), what.what->name.c_str());
+    print_violations(seed, "workload", what.what->name, "", report.violations);
     return false;
   }
 

@@ -1,9 +1,8 @@
 #include "troupe/data/disk/atomic_file.hpp"
 
 #include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/file_size_limit.hpp"
+#include "troupe/tests/support/process_limits.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
-#include "troupe/tests/support/unprivileged.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "troupe/data/disk/scratch_tensor.hpp"
 
 #include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/file_size_limit.hpp"
 #include "troupe/tests/support/plain_disk.hpp"
+#include "troupe/tests/support/process_limits.hpp"
 #include "troupe/tests/support/some_checkpoint.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "troupe/data/disk/secret_file.hpp"
 #include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/unprivileged.hpp"
+#include "troupe/tests/support/process_limits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "troupe/data/formats/csv/csv.hpp"
 #include "troupe/data/text/failure.hpp"
 #include "troupe/tests/support/gzip_text.hpp"
+#include "troupe/tests/support/process_limits.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
-#include "troupe/tests/support/unprivileged.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "troupe/data/privacy/release_ledger.hpp"
-#include "troupe/tests/support/file_size_limit.hpp"
+#include "troupe/tests/support/process_limits.hpp"
 #include "troupe/tests/support/temporary_folder.hpp"
 #include "troupe/tests/support/training.hpp"
 

@@ -1,10 +1,13 @@
-// A disk that is full, without one: the kernel lets no file of this process grow beyond a limit.
+// What a process may not do while something lives: let a file grow, as on a full disk; open files that its
+// user may not, even when root runs it.
 
 #pragma once
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <stdexcept>
 
 namespace troupe {
 
@@ -27,6 +30,24 @@ public:
 private:
   sighandler_t handler_;
   rlimit before_{};
+};
+
+/// While it lives, a process of root's opens files as "nobody"; any other process stays itself.
+class unprivileged {
+public:
+  unprivileged() : user_(geteuid()) {
+    if (user_ == 0 && seteuid(65534) != 0)
+      throw std::runtime_error("unprivileged: cannot change the user");
+  }
+  ~unprivileged() {
+    if (seteuid(user_) != 0)
+      _exit(1); // going on as another user would fail in confusing ways
+  }
+  unprivileged(const unprivileged&) = delete;
+  unprivileged& operator=(const unprivileged&) = delete;
+
+private:
+  uid_t user_;
 };
 
 } // namespace troupe
