@@ -90,8 +90,7 @@ class Forms(CommandTest):
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze")
     def test_unit_is_one_for_systemd(self):
-        with open(os.path.join(DEPLOY, "systemd", "troupe-node@.service"), encoding="utf-8") as file:
-            text = file.read()
+        text = self.read(DEPLOY, "systemd", "troupe-node@.service")
         self.assertIn("ExecStart=/usr/bin/troupe ", text)
         unit = self.write("troupe-node@main.service", text.replace("/usr/bin/troupe ", f'"{TROUPE}" '))
         run = finished("systemd-analyze", "verify", "--man=no", unit, code=None)
@@ -99,24 +98,20 @@ class Forms(CommandTest):
         self.assertEqual(problems, [])
 
     def test_unit_starts_again_only_what_may_work_then(self):
-        with open(os.path.join(DEPLOY, "systemd", "troupe-node@.service"), encoding="utf-8") as file:
-            unit = file.read()
+        unit = self.read(DEPLOY, "systemd", "troupe-node@.service")
         prevented = re.search(r"^RestartPreventExitStatus=(.*)$", unit, re.MULTILINE)[1].split()
-        with open(os.path.join(SOURCE, "docs", "command-line.md"), encoding="utf-8") as file:
-            codes = set(re.findall(r"^\| (\d+) \| `", file.read(), re.MULTILINE))
+        codes = set(re.findall(r"^\| (\d+) \| `", self.read(SOURCE, "docs", "command-line.md"), re.MULTILINE))
         self.assertTrue(set(prevented) <= codes, "codes that the command has")
         for code in ("69", "70", "74"):
             self.assertNotIn(code, prevented)
 
     def test_image_is_made_of_what_there_is(self):
-        with open(os.path.join(DEPLOY, "Dockerfile"), encoding="utf-8") as file:
-            text = re.sub(r"\\\n", " ", file.read())
+        text = re.sub(r"\\\n", " ", self.read(DEPLOY, "Dockerfile"))
         words = {line.split()[0] for line in text.splitlines()
                  if line.strip() and not line.startswith("#")}
         self.assertTrue(words <= {"FROM", "COPY", "WORKDIR", "RUN", "USER", "ENTRYPOINT"}, words)
         self.assertTrue(os.access(os.path.join(SOURCE, "scripts", "install-dependencies"), os.X_OK))
-        with open(os.path.join(SOURCE, "CMakePresets.json"), encoding="utf-8") as file:
-            names = [preset["name"] for preset in json.load(file)["configurePresets"]]
+        names = [one["name"] for one in json.loads(self.read(SOURCE, "CMakePresets.json"))["configurePresets"]]
         self.assertIn(re.search(r"cmake --preset (\w+)", text)[1], names)
 
     def test_kubernetes_manifest_holds_together(self):
@@ -124,8 +119,7 @@ class Forms(CommandTest):
             import yaml
         except ImportError:
             self.skipTest("there is no python3-yaml")
-        with open(os.path.join(DEPLOY, "kubernetes", "troupe.yaml"), encoding="utf-8") as file:
-            parts = {part["kind"]: part for part in yaml.safe_load_all(file)}
+        parts = {part["kind"]: part for part in yaml.safe_load_all(self.read(DEPLOY, "kubernetes", "troupe.yaml"))}
         pods, service = parts["StatefulSet"]["spec"], parts["Service"]["spec"]
         self.assertEqual(pods["serviceName"], parts["Service"]["metadata"]["name"])
         self.assertEqual(service["clusterIP"], "None")

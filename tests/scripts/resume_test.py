@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "page"))
 from command import TROUPE, rows_of_csv, sets_of  # noqa: E402
@@ -123,8 +124,7 @@ TENSORBOARD_TAGS = {"loss/train": "train_loss", "loss/test": "test_loss", "loss/
 class Resume(unittest.TestCase):
     def folder(self, job=JOB):
         folder = self.enterContext(tempfile.TemporaryDirectory())
-        with open(os.path.join(folder, "job.toml"), "w", encoding="utf-8") as file:
-            file.write(job)
+        Path(folder, "job.toml").write_text(job, encoding="utf-8")
         return folder
 
     def assert_same(self, result, folder, expected, expected_history, figures=FIGURES):
@@ -281,8 +281,7 @@ class Resume(unittest.TestCase):
         Run(folder, "--resume", *always).result()
         self.assertEqual(len(os.listdir(os.path.join(run, "tensorboard"))), 2, "a file for each life")
         self.assert_tensorboard_is_history(folder)
-        with open(os.path.join(run, "events.jsonl"), encoding="utf-8") as file:
-            events = [json.loads(line) for line in file]
+        events = [json.loads(line) for line in Path(run, "events.jsonl").read_text(encoding="utf-8").splitlines()]
         self.assertEqual([x["number"] for x in events], list(range(1, len(events) + 1)))
         self.assertEqual([x["kind"] for x in events if x["kind"] in ("begin", "resume", "end")],
                          ["begin", "end", "resume", "end"])
@@ -291,8 +290,8 @@ class Resume(unittest.TestCase):
             self.assertEqual(rows[int(row["steps"])], float(row["train_loss"]))
         Run(folder, "--overwrite").result()
         self.assertFalse(os.path.exists(os.path.join(run, "tensorboard")))
-        with open(os.path.join(run, "events.jsonl"), encoding="utf-8") as file:
-            self.assertEqual(json.loads(file.readline())["kind"], "begin")
+        first = Path(run, "events.jsonl").read_text(encoding="utf-8").splitlines()[0]
+        self.assertEqual(json.loads(first)["kind"], "begin")
 
     def assert_tensorboard_is_history(self, folder):
         shown = tensorboard_points(os.path.join(folder, "runs", "job"))

@@ -7,6 +7,7 @@ import struct
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 sys.path.insert(0, f"{sys.path[0]}/..")
 from command import SOURCE, TROUPE, finished, header_and_values, rows_of_csv as table  # noqa: E402
@@ -64,8 +65,7 @@ class PrivateRuns(unittest.TestCase):
         path = os.path.join(self.holder, name)
         os.mkdir(path)
         for file, text in (("job.toml", JOB), ("cluster.toml", CLUSTER), ("run.key", key)):
-            with open(os.path.join(path, file), "w", encoding="utf-8") as out:
-                out.write(text)
+            Path(path, file).write_text(text, encoding="utf-8")
             os.chmod(os.path.join(path, file), 0o600)
         return path
 

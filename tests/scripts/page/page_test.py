@@ -97,9 +97,7 @@ class Answers(PageTest):
         self.assertEqual(found[0][("troupe_step", ())], self.summary["steps"])
 
     def test_the_example_dashboard_asks_for_what_there_is(self):
-        with open(os.path.join(SOURCE, "examples", "monitoring", "grafana.json"),
-                  encoding="utf-8") as file:
-            panels = json.load(file)["panels"]
+        panels = json.loads(self.read(SOURCE, "examples", "monitoring", "grafana.json"))["panels"]
         targets = [(re.findall(r"troupe_\w+", x["expr"]), re.findall(r"{{(\w+)}}", x["legendFormat"]))
                    for panel in panels for x in panel["targets"]]
         self.assertGreater(len(targets), 15)

@@ -61,8 +61,7 @@ class Locked(PageTest):
         self.assertEqual((first.scheme, first.told_host), ("https", "page"))
         path = os.path.join(self.folder, "token")
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
-        with open(path, encoding="utf-8") as file:
-            self.assertEqual(file.read(), first.key + "\n")
+        self.assertEqual(self.read(path), first.key + "\n")
         self.assertGreaterEqual(len(first.key), 32)  # of 4 bits each
         again = self.serve_locked()
         self.assertIsNone(again.key)
