@@ -120,9 +120,9 @@ class Launch(CommandTest):
                 self.assertEqual(result["nodes"], len(nodes))
                 self.assertEqual(result["replicas"], sum(replicas for replicas, _ in nodes))
                 self.assertEqual(result["replicas_lost"], 0)
-                self.assertIn("main | Epoch 3/3", run.stderr)
+                self.assertRegex(run.stderr, r"main +\| Epoch 3/3")
                 if len(nodes) > 1:
-                    self.assertRegex(run.stderr, r"(?m)^main \| \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .*"
+                    self.assertRegex(run.stderr, r"(?m)^main +\| \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .*"
                                                  "everybody is here")
                 if any(0 < replicas for replicas, _ in nodes[1:]):
                     self.assertGreater(result["bytes_early"], 0, "nothing left early")
@@ -171,7 +171,7 @@ class Launch(CommandTest):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(json.loads(again.stdout), json.loads(first.stdout))
         for name in ("main", "left", "right"):
-            self.assertRegex(again.stderr, name + r" \|.*the run is finished \(step \d+, "
+            self.assertRegex(again.stderr, name + r" +\|.*the run is finished \(step \d+, "
                              r"stopped by epochs\)")
 
     def test_finished_run_is_over_for_nodes_started_by_hand(self):
