@@ -1,5 +1,6 @@
 #include "troupe/coordinators/job/federated_job.hpp"
 
+#include "troupe/coordinators/job/keys/job_keys.hpp"
 #include "troupe/coordinators/job/private_job.hpp"
 #include "troupe/coordinators/modes/model_merger.hpp"
 
@@ -116,7 +117,8 @@ void check_federated(problem_list& check, const job& x) {
   check_section(check, x.federated);
   if (is_natural(x.federated.partition))
     check_natural(check, x);
-  if (check.found.size() == before && !is_private(x)) // whose grid is of another size
+  if (check.found.size() == before && !is_private(x) && // whose grid is of another size
+      is_in_range(x, "federated"))
     check_room(check, x);
 }
 

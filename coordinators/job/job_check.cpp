@@ -304,6 +304,7 @@ size_t place_of(const std::string& path) {
 std::vector<job_problem> problems(const job& x) {
   problem_list check;
   check_ranges(check, fixed_job_keys(), "", x);
+  const auto out_of_range = check.found;
   check_data(check, x.data, x.federated.partition == partition_kind::files);
   std::ranges::move(sparse_problems(x), std::back_inserter(check.found));
   check_model(check, x.model);
@@ -316,6 +317,12 @@ std::vector<job_problem> problems(const job& x) {
   check_solver(check, x);
   check_training(check, x.training);
   std::ranges::move(mode_problems(x), std::back_inserter(check.found));
+  // Of a value that is none nothing else is said.
+  const auto is_told = [&](const job_problem& one) {
+    return std::ranges::find(out_of_range, one.key, &job_problem::key) != out_of_range.end();
+  };
+  std::erase_if(check.found, is_told);
+  check.found.insert(check.found.begin(), out_of_range.begin(), out_of_range.end());
   std::ranges::stable_sort(check.found, {}, [](const auto& one) { return place_of(one.key); });
   return std::move(check.found);
 }

@@ -1,5 +1,7 @@
 #include "troupe/coordinators/job/private_job.hpp"
 
+#include "troupe/coordinators/job/keys/job_keys.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -147,7 +149,7 @@ void check_privacy(problem_list& check, const job& x) {
   check_section(check, x);
   check_rounds(check, x);
   check_other_ways(check, x);
-  if (check.found.size() == before)
+  if (check.found.size() == before && is_in_range(x, "federated") && is_in_range(x, "privacy"))
     check_solvable(check, x);
 }
 

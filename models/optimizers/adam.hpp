@@ -29,7 +29,7 @@ struct adam {
     return p - rate * m / (std::sqrt(v) * v_correction + epsilon);
   }
 
-  moments decay;
+  gradient_moments decay;
   float rate; ///< with the correction of m
   float v_correction;
   float epsilon;

@@ -25,8 +25,8 @@ struct mean_decay {
   float rest;
 };
 
-struct moments {
-  explicit moments(const optimizer_options& x) : first(*x.beta1), second(*x.beta2) {}
+struct gradient_moments {
+  explicit gradient_moments(const optimizer_options& x) : first(*x.beta1), second(*x.beta2) {}
 
   TROUPE_ALWAYS_INLINE void add(float g, float& m, float& v) const {
     first.add(g, m);

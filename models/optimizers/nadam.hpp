@@ -34,7 +34,7 @@ struct nadam {
     return p - (gradient_rate * g + moment_rate * m) / (std::sqrt(v) * v_correction + epsilon);
   }
 
-  moments decay;
+  gradient_moments decay;
   float gradient_rate; ///< learning rate with the gradient's share
   float moment_rate;   ///< learning rate with that of m
   float v_correction;

@@ -36,7 +36,7 @@ struct radam {
     return p - rate * m * (fixed + adaptive / (std::sqrt(v) + epsilon));
   }
 
-  moments decay;
+  gradient_moments decay;
   float rate;     ///< with the correction of m
   float adaptive; ///< the roots of p' above; 0 while r <= 4
   float fixed;    ///< 1 while r <= 4, else 0

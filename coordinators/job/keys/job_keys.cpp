@@ -2,6 +2,8 @@
 
 #include "troupe/coordinators/job/keys/key_limits.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 namespace {
@@ -162,6 +164,12 @@ const job_key_rows& job_keys() {
 const job_key_rows& fixed_job_keys() {
   static const auto rows = make_rows(false);
   return rows;
+}
+
+bool is_in_range(const job& x, const std::string& section) {
+  return std::ranges::none_of(fixed_job_keys(), [&](const auto& key) {
+    return key.path.starts_with(section + '.') && key.refusal(x);
+  });
 }
 
 std::vector<std::pair<std::string, std::string*>> files_of(job& x) {

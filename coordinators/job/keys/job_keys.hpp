@@ -26,6 +26,9 @@ const job_key_rows& fixed_job_keys();
 /// The key with this full path; null when there is none.
 const job_key* find_job_key(const std::string& path);
 
+/// Whether each key of the section has a value that it takes: else its numbers are not computed with.
+bool is_in_range(const job& x, const std::string& section);
+
 /// Each path of a file that the job may name, with its key; empty ones too.
 std::vector<std::pair<std::string, std::string*>> files_of(job& x);
 

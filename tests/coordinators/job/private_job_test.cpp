@@ -174,4 +174,29 @@ TEST(private_job, the_sum_has_room_for_the_greatest_cohort) {
   EXPECT_EQ(fraction_bits_of(options.bounds(100)), 20);
 }
 
+// Numbers that are none are not computed with, and a second message about one would mislead.
+TEST(private_job, of_a_value_out_of_range_only_that_is_said) {
+  const std::pair<const char*, change> values[] = {
+    {"federated.weight_max", [](job& x) { x.federated.weight_max = 0; }},
+    {"privacy.clip_norm", [](job& x) { x.privacy.clip_norm = -1; }},
+    {"privacy.delta", [](job& x) { x.privacy.delta = 0; }},
+    {"privacy.epsilon", [](job& x) { x.privacy.epsilon = -1; }},
+    {"privacy.epsilon",
+     [](job& x) {
+       x.privacy.noise_multiplier.reset();
+       x.privacy.epsilon = -1;
+     }},
+    {"federated.update_range", [](job& x) {
+       x.privacy = {};
+       x.federated.update_range = -1;
+     }}};
+  for (const auto& [key, spoil] : values) {
+    auto x = private_job();
+    spoil(x);
+    const auto found = problems(x);
+    ASSERT_EQ(found.size(), 1u) << key << (found.empty() ? "" : found.back().why);
+    EXPECT_EQ(found.front().key, key);
+  }
+}
+
 } // namespace troupe::private_job_test
