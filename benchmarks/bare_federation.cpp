@@ -1,4 +1,4 @@
-#include "troupe/benchmarks/bare_federation.hpp"
+#include "benchmarks/bare_federation.hpp"
 
 #include <cmath>
 #include <thread>

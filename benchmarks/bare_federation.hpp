@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/models/training/client_rows.hpp"
+#include "data/table/dataset.hpp"
+#include "models/training/client_rows.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/benchmarks/bare_loop.hpp"
+#include "benchmarks/bare_loop.hpp"
 
-#include "troupe/models/base/large_pages.hpp"
-#include "troupe/models/base/random.hpp"
+#include "models/base/large_pages.hpp"
+#include "models/base/random.hpp"
 
 #include <cblas.h>
 

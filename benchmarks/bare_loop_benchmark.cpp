@@ -5,11 +5,11 @@
 // Prints the median over rounds of: the sgemm peak, the bare loop, Troupe with one and with two
 // replicas (slices = replicas, batch = replicas x BATCH), as samples a second and as ratios.
 
-#include "troupe/benchmarks/bare_loop.hpp"
+#include "benchmarks/bare_loop.hpp"
 
-#include "troupe/actors/run/train.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/base/random.hpp"
+#include "actors/run/train.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "models/base/random.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

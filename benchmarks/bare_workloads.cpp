@@ -7,9 +7,9 @@
 //
 // Prints {"value": ..., "core": whose kernels OpenBLAS uses}.
 
-#include "troupe/benchmarks/bare_loop.hpp"
+#include "benchmarks/bare_loop.hpp"
 
-#include "troupe/models/base/random.hpp"
+#include "models/base/random.hpp"
 
 #include <chrono>
 #include <cstdio>

@@ -9,10 +9,10 @@
 // bandwidth and processor. --on: all machines share so many processors, as on one computer, to hold the model
 // against what is measured there. --message and --byte: processor time at each end of a message. --owners: so many processes own a part of the parameters.
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/tests/simulation/cluster.hpp"
-#include "troupe/tests/simulation/world.hpp"
+#include "actors/run/job_data.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "tests/simulation/cluster.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <algorithm>
 #include <charconv>

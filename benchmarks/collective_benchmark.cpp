@@ -6,9 +6,9 @@
 // is answered. Processes meet over loopback, by plain connections whose records have checksums. Prints {"value": microseconds a round}; `benchmarks/compare --only all-reduce` runs
 // it beside PyTorch's Gloo. docs/benchmarks.md.
 
-#include "troupe/actors/collective/collective_member.hpp"
-#include "troupe/actors/net/collective/networked_collective.hpp"
-#include "troupe/actors/net/process/networked_process.hpp"
+#include "actors/collective/collective_member.hpp"
+#include "actors/net/collective/networked_collective.hpp"
+#include "actors/net/process/networked_process.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

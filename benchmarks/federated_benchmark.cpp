@@ -6,13 +6,13 @@
 // drawing cohorts, which we do), of Troupe with two replicas, and their ratio, each the median of
 // five measurements taken in turns; then the same as an object.
 
-#include "troupe/benchmarks/bare_federation.hpp"
+#include "benchmarks/bare_federation.hpp"
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/train.hpp"
-#include "troupe/coordinators/job/federated_job.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/data/training_rows/client_partition.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/train.hpp"
+#include "coordinators/job/federated_job.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "data/training_rows/client_partition.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -5,13 +5,13 @@
 // The network is that of the other benchmarks, 784-512-512-10. `items_per_second` counts samples;
 // for what works on parameters alone `bytes_per_second` counts the memory it reads and writes.
 
-#include "troupe/benchmarks/bare_loop.hpp"
+#include "benchmarks/bare_loop.hpp"
 
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "models/base/random.hpp"
+#include "models/math/reduction.hpp"
+#include "models/network/neural_network.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <benchmark/benchmark.h>
 #include <cblas.h>

@@ -6,9 +6,9 @@
 //
 // A line a shape: its name; GFLOP/s of OpenBLAS and of ours. The first line names OpenBLAS's core.
 
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/math/products.hpp"
+#include "models/base/buffer.hpp"
+#include "models/base/random.hpp"
+#include "models/math/products.hpp"
 
 #include <cblas.h>
 

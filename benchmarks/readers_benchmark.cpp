@@ -6,12 +6,12 @@
 // compare with, in the same run: `memory` copies as many bytes from the file into fresh memory,
 // which is what any reader of arrays must do; `zlib` decompresses without reading what comes out.
 
-#include "troupe/data/formats/arrays/read_array.hpp"
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/formats/libsvm/libsvm.hpp"
-#include "troupe/data/source/text_source.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/arrays/read_array.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/formats/libsvm/libsvm.hpp"
+#include "data/source/text_source.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <benchmark/benchmark.h>
 #include <zlib.h>

@@ -7,10 +7,10 @@
 // others, which need 10 us. Prints "mode,seconds,test loss" for each row of each history. Virtual
 // time is the same wherever and however often it runs: adding, updating and evaluating take none.
 
-#include "troupe/app/job/job_file.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/tests/simulation/kept_company.hpp"
-#include "troupe/tests/simulation/world.hpp"
+#include "app/job/job_file.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "tests/simulation/kept_company.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <charconv>
 #include <cstdio>

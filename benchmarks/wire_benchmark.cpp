@@ -8,11 +8,11 @@
 // secured connection, as the gate hands it over. Beside it, in the
 // same run: bytes through a bare loopback socket, and copies in memory. docs/benchmarks.md.
 
-#include "troupe/actors/net/links/handover.hpp"
-#include "troupe/actors/net/process/networked_process.hpp"
-#include "troupe/actors/protocol/tensor_messages.hpp"
-#include "troupe/coordinators/exchange/link_ends.hpp"
-#include "troupe/tests/support/certificates.hpp"
+#include "actors/net/links/handover.hpp"
+#include "actors/net/process/networked_process.hpp"
+#include "actors/protocol/tensor_messages.hpp"
+#include "coordinators/exchange/link_ends.hpp"
+#include "tests/support/certificates.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

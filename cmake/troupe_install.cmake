@@ -1,4 +1,4 @@
-# Installs Troupe so that an application writes find_package(troupe) and links troupe::troupe, and
+# Installs Troupe so that an application writes find_package(troupe) and links troupe::troupe (or a component of it), and
 # packs it for Debian: `cpack -G DEB` in the build folder makes packages/troupe_*.deb (the command),
 # packages/libtroupe-dev_*.deb (headers and library) and, where it is built, packages/python3-troupe_*.deb
 # (the Python module). Installing by component makes one part alone.
@@ -11,21 +11,22 @@ endif()
 
 set(troupe_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/troupe)
 
-install(TARGETS troupe EXPORT troupeTargets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
-        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY models data coordinators actors
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe COMPONENT dev FILES_MATCHING PATTERN *.hpp)
-install(FILES ${PROJECT_BINARY_DIR}/include/troupe/version.hpp
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe COMPONENT dev)
+# A file of targets for each component, so that who asks for one needs no other's libraries.
+install(TARGETS troupe_core EXPORT troupe_core_targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+install(TARGETS troupe_net troupe EXPORT troupe_net_targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/public/troupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+set(troupe_components core net)
 if(TROUPE_BUILD_COMMAND)
+  list(APPEND troupe_components command)
   install(TARGETS troupe_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
-  install(TARGETS troupe_app EXPORT troupeTargets
-          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
-          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(FILES app/commands/run_command.hpp
-          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe/app/commands COMPONENT dev)
+  install(TARGETS troupe_app EXPORT troupe_command_targets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 endif()
+foreach(part IN LISTS troupe_components)
+  install(EXPORT troupe_${part}_targets NAMESPACE troupe:: DESTINATION ${troupe_package_dir} COMPONENT dev)
+endforeach()
 
 if(TROUPE_BUILD_PYTHON)
   # Where Debian's own Python looks, whatever its second number; the module fits one only.
@@ -35,7 +36,7 @@ if(TROUPE_BUILD_PYTHON)
 endif()
 
 # All that installing needs, whatever else this folder builds: scripts/quickstart builds it.
-add_custom_target(troupe_installed DEPENDS troupe)
+add_custom_target(troupe_installed DEPENDS troupe_net)
 if(TROUPE_BUILD_COMMAND)
   add_dependencies(troupe_installed troupe_command troupe_app)
 endif()
@@ -65,7 +66,6 @@ if(TROUPE_BUILD_COMMAND AND Python3_FOUND AND NOT TROUPE_SANITIZE)
           DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT runtime OPTIONAL)
 endif()
 
-install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${troupe_package_dir} COMPONENT dev)
 configure_package_config_file(cmake/troupeConfig.cmake.in ${PROJECT_BINARY_DIR}/troupeConfig.cmake
                               INSTALL_DESTINATION ${troupe_package_dir})
 # Until 1.0 a change of the second number may change the interface.

@@ -17,6 +17,8 @@ if(TROUPE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(troupe_settings INTERFACE)
+# A message without a type id does not compile here; applications decide for themselves.
+target_compile_definitions(troupe_settings INTERFACE CAF_ENABLE_TYPE_ID_CHECKS)
 target_compile_options(troupe_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
                                                  -Wnon-virtual-dtor -ffp-contract=off
                                                  # Position independent, as fast as if it were not.

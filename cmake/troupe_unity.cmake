@@ -28,13 +28,6 @@ function(troupe_join target count)
     math(EXPR number "${taken_${group}} / ${count}")
     math(EXPR taken_${group} "${taken_${group}} + 1")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group}_${number})
-    # CMake asks the file that includes the others.
-    get_source_file_property(is_plain ${source} SKIP_PRECOMPILE_HEADERS)
-    if(is_plain)
-      set_source_files_properties(
-        ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/Unity/unity_${group}_${number}_cxx.cxx
-        PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-    endif()
   endforeach()
   # GCC takes unnamed namespaces of files that are included for a header's.
   target_compile_options(${target} PRIVATE -Wno-subobject-linkage)

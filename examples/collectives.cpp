@@ -8,7 +8,7 @@
 //   troupe.collective-failed ("round 2: member 2 is lost: out of paper")
 //   troupe.collective-failed ("round 2: member 2 is lost: out of paper")
 
-#include "troupe/actors/collective/collective_member.hpp"
+#include <troupe/collectives.hpp>
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

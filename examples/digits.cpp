@@ -3,7 +3,7 @@
 //
 //   030b3454522ea9c74ffaa26418c88861656fadbeb3510f415af4c482a8bb5052
 
-#include "troupe/actors/run/train.hpp"
+#include <troupe/train.hpp>
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -10,10 +10,7 @@
 //
 // Run it from the folder that holds examples/, or name a file like examples/data/digits.csv.gz.
 
-#include "troupe/actors/protocol/interfaces.hpp"
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/train.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
+#include <troupe/train.hpp>
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

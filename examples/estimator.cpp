@@ -9,9 +9,8 @@
 //   a flower of 5.1 x 3.5, 1.4 x 0.2 cm is of species 0
 //   the saved model says the same: yes
 
-#include "troupe/actors/embed/estimator.hpp"
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/table/table.hpp"
+#include <troupe/data.hpp>
+#include <troupe/estimator.hpp>
 
 #include <cstdio>
 #include <exception>

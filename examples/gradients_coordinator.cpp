@@ -17,11 +17,9 @@
 //   main model: over 95 % of all flowers right: yes
 //   main model: loss below 0.10: yes
 
-#include "troupe/coordinators/modes/gradients_coordinator.hpp"
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include <troupe/coordinators.hpp>
+#include <troupe/data.hpp>
+#include <troupe/kinds.hpp>
 
 #include <cstdio>
 #include <stdexcept>

@@ -29,8 +29,8 @@
 //
 //   parameters: single = data: yes; outputs = 2 x 2: yes; inputs on 1 actor = on 2: yes
 
-#include "troupe/actors/run/train.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include <troupe/kinds.hpp>
+#include <troupe/train.hpp>
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

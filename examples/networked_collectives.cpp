@@ -10,8 +10,8 @@
 //   the mean of 3 is 4.00, 1000000 times
 //   troupe.collective-failed ("round 2: member 2 is lost: its process is gone")
 
-#include "troupe/actors/net/collective/networked_collective.hpp"
-#include "troupe/actors/net/process/networked_process.hpp"
+#include <troupe/collectives.hpp>
+#include <troupe/node.hpp>
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -13,8 +13,8 @@
 //   298 of 300 batches were learned
 //   at load 2 the model says 33 degrees
 
-#include "troupe/actors/embed/online.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include <troupe/kinds.hpp>
+#include <troupe/online.hpp>
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -4,8 +4,7 @@
 //
 //   build/bin/example_own_metric train examples/digits.toml --set 'training.metrics=["top-3", "auc"]'
 
-#include "troupe/app/commands/run_command.hpp"
-#include "troupe/models/kinds/metric_kinds.hpp"
+#include <troupe/command.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -6,11 +6,7 @@
 //
 //   build/bin/example_own_model train examples/digits.toml --set model.hidden= --set model.kind=quadratic
 
-#include "troupe/app/commands/run_command.hpp"
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/base/tensor.hpp"
-#include "troupe/models/kinds/model_kinds.hpp"
-#include "troupe/models/losses/evaluate_loss.hpp"
+#include <troupe/command.hpp>
 
 #include <algorithm>
 

@@ -7,8 +7,7 @@
 //
 //   build/bin/example_own_optimizer train examples/digits.toml --set optimizer.kind=lion
 
-#include "troupe/app/commands/run_command.hpp"
-#include "troupe/models/kinds/optimizer_kinds.hpp"
+#include <troupe/command.hpp>
 
 #include <memory>
 

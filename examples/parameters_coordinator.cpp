@@ -17,11 +17,9 @@
 //   garden 1 alone: over 90 % of all flowers right: no
 //   main model: over 90 % of all flowers right: yes
 
-#include "troupe/coordinators/modes/parameters_coordinator.hpp"
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include <troupe/coordinators.hpp>
+#include <troupe/data.hpp>
+#include <troupe/kinds.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -4,11 +4,11 @@
 // Threads: `fit` lets go of the interpreter's lock and waits. Actors never run Python; the waiting
 // thread takes the lock about ten times a second to look for signals, and for callbacks.
 
-#include "troupe/actors/embed/estimator.hpp"
-#include "troupe/actors/protocol/training_progress.hpp"
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/copy_values.hpp"
+#include "actors/embed/estimator.hpp"
+#include "actors/protocol/training_progress.hpp"
+#include "data/records/history_figures.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>

@@ -29,7 +29,7 @@ SPAWNING = ("actors/run/process", "actors/run/company", "actors/run/train",
             "actors/net/collective/networked_collective")
 DEBTS = Path("scripts/house-debts.toml")
 
-INCLUDE = re.compile(r'^#include "troupe/([^"\n]+)"', re.MULTILINE)
+INCLUDE = re.compile(r'^#include "([^"\n]+)"', re.MULTILINE)
 BEHAVIOR = re.compile(r"\b(?:behavior_type|make_behavior)\b")
 
 
@@ -92,7 +92,7 @@ class components:
         return name if name in self.headers else own
 
     def includes(self):
-        """(path, line, name without troupe/)"""
+        """(path, line, name)"""
         for path, code in self.sources.items():
             for match in INCLUDE.finditer(code):
                 yield path, code.count("\n", 0, match.start()) + 1, match[1]

@@ -20,9 +20,7 @@ if(TROUPE_FUZZ)
                               COMPILE_OPTIONS -fno-sanitize-coverage=trace-cmp)
   troupe_set_kernel_options()
   add_library(troupe_decoders STATIC ${troupe_decoder_sources})
-  target_include_directories(troupe_decoders PUBLIC ${PROJECT_BINARY_DIR}/include)
   target_compile_features(troupe_decoders PUBLIC cxx_std_20)
-  target_compile_definitions(troupe_decoders PUBLIC CAF_ENABLE_TYPE_ID_CHECKS)
   target_link_libraries(troupe_decoders PUBLIC CAF::core CAF::io xtensor Threads::Threads
                         nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus ZLIB::ZLIB
                         xxhash fmt::fmt OpenSSL::SSL OpenSSL::Crypto troupe_settings)

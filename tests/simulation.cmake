@@ -4,7 +4,7 @@ list(FILTER simulation_sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
 add_library(troupe_simulated STATIC ${simulation_sources})
 target_link_libraries(troupe_simulated PUBLIC troupe PRIVATE troupe_settings)
 set(simulation_headers <caf/send.hpp> <caf/stateful_actor.hpp> <caf/typed_event_based_actor.hpp>
-                       "\"troupe/actors/protocol/cluster_messages.hpp\"")
+                       "\"actors/protocol/cluster_messages.hpp\"")
 target_precompile_headers(troupe_simulated PRIVATE ${simulation_headers})
 troupe_join(troupe_simulated 5)
 troupe_add_tests(simulation troupe_simulated)

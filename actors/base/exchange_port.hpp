@@ -4,11 +4,11 @@
 
 #pragma once
 
-#include "troupe/actors/base/piece_carrier.hpp"
-#include "troupe/actors/protocol/interfaces.hpp"
-#include "troupe/actors/protocol/tensor_messages.hpp"
-#include "troupe/coordinators/exchange/tensor_exchange.hpp"
-#include "troupe/data/records/run_recorder.hpp"
+#include "actors/base/piece_carrier.hpp"
+#include "actors/protocol/interfaces.hpp"
+#include "actors/protocol/tensor_messages.hpp"
+#include "coordinators/exchange/tensor_exchange.hpp"
+#include "data/records/run_recorder.hpp"
 
 #include <algorithm>
 #include <functional>

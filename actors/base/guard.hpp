@@ -5,8 +5,8 @@
 
 #pragma once
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/rounding.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/rounding.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/error.hpp>

@@ -1,6 +1,6 @@
-#include "troupe/actors/base/job_rows.hpp"
+#include "actors/base/job_rows.hpp"
 
-#include "troupe/data/training_rows/chunk_split.hpp"
+#include "data/training_rows/chunk_split.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -3,13 +3,13 @@
 
 #pragma once
 
-#include "troupe/actors/base/lane_windows.hpp"
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/data/training_rows/epoch_order.hpp"
-#include "troupe/data/training_rows/part_choice.hpp"
-#include "troupe/data/training_rows/row_source.hpp"
-#include "troupe/models/metrics/metric_set.hpp"
+#include "actors/base/lane_windows.hpp"
+#include "actors/protocol/messages.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "data/training_rows/epoch_order.hpp"
+#include "data/training_rows/part_choice.hpp"
+#include "data/training_rows/row_source.hpp"
+#include "models/metrics/metric_set.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "troupe/actors/base/lane_windows.hpp"
+#include "actors/base/lane_windows.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -7,9 +7,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/step/lane_order.hpp"
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/data/training_rows/row_source.hpp"
+#include "coordinators/step/lane_order.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "data/training_rows/row_source.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/carrier_choice.hpp"
-#include "troupe/coordinators/exchange/exchange_messages.hpp"
+#include "coordinators/base/carrier_choice.hpp"
+#include "coordinators/exchange/exchange_messages.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-#include "troupe/actors/base/test_hooks.hpp"
+#include "actors/base/test_hooks.hpp"
 
 #include <algorithm>
 #include <cstdlib>

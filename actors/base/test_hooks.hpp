@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/canonical_tree.hpp"
+#include "coordinators/base/canonical_tree.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/actors/base/version_buffers.hpp"
+#include "actors/base/version_buffers.hpp"
 
 namespace troupe {
 

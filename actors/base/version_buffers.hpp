@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/arriving_tensor.hpp"
-#include "troupe/models/base/buffer.hpp"
+#include "coordinators/exchange/arriving_tensor.hpp"
+#include "models/base/buffer.hpp"
 
 #include <cstdint>
 #include <map>

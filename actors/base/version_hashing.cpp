@@ -1,7 +1,7 @@
-#include "troupe/actors/base/version_hashing.hpp"
+#include "actors/base/version_hashing.hpp"
 
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/data/text/checksum.hpp"
+#include "coordinators/step/placement.hpp"
+#include "data/text/checksum.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -7,8 +7,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/data/records/trace_record.hpp"
+#include "coordinators/base/moment.hpp"
+#include "data/records/trace_record.hpp"
 
 #include <caf/actor_clock.hpp>
 

@@ -1,4 +1,4 @@
-#include "troupe/actors/base/work_sharing.hpp"
+#include "actors/base/work_sharing.hpp"
 
 #include <caf/actor_system_config.hpp>
 #include <caf/atom.hpp>

@@ -1,4 +1,4 @@
-#include "troupe/actors/collective/collective_member.hpp"
+#include "actors/collective/collective_member.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

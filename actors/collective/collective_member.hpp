@@ -20,10 +20,10 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/protocol/collective_messages.hpp"
-#include "troupe/actors/run/configure.hpp"
-#include "troupe/coordinators/collective/collective_rule.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/protocol/collective_messages.hpp"
+#include "actors/run/configure.hpp"
+#include "coordinators/collective/collective_rule.hpp"
 
 #include <caf/actor_addr.hpp>
 #include <caf/stateful_actor.hpp>

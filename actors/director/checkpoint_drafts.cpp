@@ -1,4 +1,4 @@
-#include "troupe/actors/director/checkpoint_drafts.hpp"
+#include "actors/director/checkpoint_drafts.hpp"
 
 #include <algorithm>
 #include <utility>

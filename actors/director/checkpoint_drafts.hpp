@@ -9,10 +9,10 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/exchange/repair_clock.hpp"
-#include "troupe/coordinators/exchange/tensor_exchange.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "coordinators/exchange/repair_clock.hpp"
+#include "coordinators/exchange/tensor_exchange.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
 
 #include <cstdint>
 #include <functional>

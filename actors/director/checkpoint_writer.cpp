@@ -1,4 +1,4 @@
-#include "troupe/actors/director/checkpoint_writer.hpp"
+#include "actors/director/checkpoint_writer.hpp"
 
 namespace troupe {
 

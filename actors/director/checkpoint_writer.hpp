@@ -10,9 +10,9 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/protocol/write_messages.hpp"
-#include "troupe/data/records/run_recorder.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/protocol/write_messages.hpp"
+#include "data/records/run_recorder.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

@@ -1,4 +1,4 @@
-#include "troupe/actors/director/director.hpp"
+#include "actors/director/director.hpp"
 
 namespace troupe {
 

@@ -30,8 +30,8 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/director/run_status.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/director/run_status.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

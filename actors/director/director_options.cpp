@@ -1,15 +1,15 @@
-#include "troupe/actors/director/director_options.hpp"
+#include "actors/director/director_options.hpp"
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/private_run.hpp"
-#include "troupe/actors/run/process.hpp"
-#include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/models/base/arithmetic.hpp"
-#include "troupe/models/whole_model/whole_model_rule.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/private_run.hpp"
+#include "actors/run/process.hpp"
+#include "coordinators/job/private_job.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "coordinators/step/placement.hpp"
+#include "data/table/dataset.hpp"
+#include "data/text/digest.hpp"
+#include "models/base/arithmetic.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
 namespace troupe {
 

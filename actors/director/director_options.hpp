@@ -2,18 +2,18 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/protocol/write_messages.hpp"
-#include "troupe/coordinators/exchange/tensor_exchange.hpp"
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/membership/lost_work.hpp"
-#include "troupe/coordinators/membership/membership_rule.hpp"
-#include "troupe/coordinators/run/director_rule.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/metrics/metric_set.hpp"
-#include "troupe/models/network/model.hpp"
-#include "troupe/models/optimizers/optimizer_options.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "actors/protocol/write_messages.hpp"
+#include "coordinators/exchange/tensor_exchange.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/membership/lost_work.hpp"
+#include "coordinators/membership/membership_rule.hpp"
+#include "coordinators/run/director_rule.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "models/metrics/metric_set.hpp"
+#include "models/network/model.hpp"
+#include "models/optimizers/optimizer_options.hpp"
 
 #include <cstddef>
 #include <functional>

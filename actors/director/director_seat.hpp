@@ -4,10 +4,10 @@
 
 #pragma once
 
-#include "troupe/actors/base/exchange_port.hpp"
-#include "troupe/actors/director/director_options.hpp"
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/base/exchange_port.hpp"
+#include "actors/director/director_options.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "data/text/failure.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 

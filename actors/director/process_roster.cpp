@@ -1,6 +1,6 @@
-#include "troupe/actors/director/process_roster.hpp"
+#include "actors/director/process_roster.hpp"
 
-#include "troupe/coordinators/parallel/model_split.hpp"
+#include "coordinators/parallel/model_split.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/links/link_watch.hpp"
-#include "troupe/coordinators/parallel/model_split.hpp"
-#include "troupe/coordinators/run/slow_watch.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "coordinators/links/link_watch.hpp"
+#include "coordinators/parallel/model_split.hpp"
+#include "coordinators/run/slow_watch.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/actors/director/run_announcer.hpp"
+#include "actors/director/run_announcer.hpp"
 
 #include <algorithm>
 #include <variant>

@@ -9,10 +9,10 @@
 
 #pragma once
 
-#include "troupe/actors/director/director_seat.hpp"
-#include "troupe/actors/director/process_roster.hpp"
-#include "troupe/coordinators/exchange/repair_clock.hpp"
-#include "troupe/coordinators/run/hold_rule.hpp"
+#include "actors/director/director_seat.hpp"
+#include "actors/director/process_roster.hpp"
+#include "coordinators/exchange/repair_clock.hpp"
+#include "coordinators/run/hold_rule.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "troupe/actors/director/run_end.hpp"
+#include "actors/director/run_end.hpp"
 
 namespace troupe {
 

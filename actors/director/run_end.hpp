@@ -6,11 +6,11 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/run/director_rule.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/disk/stored_tensor.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/protocol/messages.hpp"
+#include "coordinators/run/director_rule.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/disk/stored_tensor.hpp"
+#include "data/text/failure.hpp"
 
 #include <optional>
 #include <string>

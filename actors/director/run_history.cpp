@@ -1,7 +1,7 @@
-#include "troupe/actors/director/run_history.hpp"
+#include "actors/director/run_history.hpp"
 
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/models/training/schedule.hpp"
+#include "data/records/history_figures.hpp"
+#include "models/training/schedule.hpp"
 
 #include <algorithm>
 

@@ -10,9 +10,9 @@
 
 #pragma once
 
-#include "troupe/actors/director/director_options.hpp"
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/run/version_books.hpp"
+#include "actors/director/director_options.hpp"
+#include "actors/protocol/messages.hpp"
+#include "coordinators/run/version_books.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
-#include "troupe/actors/director/run_membership.hpp"
+#include "actors/director/run_membership.hpp"
 
-#include "troupe/actors/base/guard.hpp"
+#include "actors/base/guard.hpp"
 
 #include <algorithm>
 #include <utility>

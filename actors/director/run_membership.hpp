@@ -6,12 +6,12 @@
 
 #pragma once
 
-#include "troupe/actors/director/process_roster.hpp"
-#include "troupe/actors/director/run_announcer.hpp"
-#include "troupe/actors/director/run_watch.hpp"
-#include "troupe/actors/director/run_writes.hpp"
+#include "actors/director/process_roster.hpp"
+#include "actors/director/run_announcer.hpp"
+#include "actors/director/run_watch.hpp"
+#include "actors/director/run_writes.hpp"
 
-#include "troupe/coordinators/membership/lost_work.hpp"
+#include "coordinators/membership/lost_work.hpp"
 
 #include <caf/system_messages.hpp>
 

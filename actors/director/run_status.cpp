@@ -1,7 +1,7 @@
-#include "troupe/actors/director/run_status.hpp"
+#include "actors/director/run_status.hpp"
 
-#include "troupe/actors/run/explanation.hpp"
-#include "troupe/coordinators/parallel/model_split.hpp"
+#include "actors/run/explanation.hpp"
+#include "coordinators/parallel/model_split.hpp"
 
 #include <algorithm>
 #include <chrono>

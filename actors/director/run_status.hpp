@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/actors/director/run_training.hpp"
+#include "actors/director/run_training.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
-#include "troupe/actors/director/run_tensors.hpp"
+#include "actors/director/run_tensors.hpp"
 
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/base/copy_values.hpp"
+#include "coordinators/step/placement.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -10,9 +10,9 @@
 
 #pragma once
 
-#include "troupe/actors/director/checkpoint_drafts.hpp"
-#include "troupe/actors/director/run_announcer.hpp"
-#include "troupe/actors/director/run_writes.hpp"
+#include "actors/director/checkpoint_drafts.hpp"
+#include "actors/director/run_announcer.hpp"
+#include "actors/director/run_writes.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "troupe/actors/director/run_training.hpp"
+#include "actors/director/run_training.hpp"
 
 #include <algorithm>
 #include <utility>

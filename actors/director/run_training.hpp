@@ -6,10 +6,10 @@
 
 #pragma once
 
-#include "troupe/actors/director/run_end.hpp"
-#include "troupe/actors/director/run_history.hpp"
-#include "troupe/actors/director/run_membership.hpp"
-#include "troupe/actors/director/run_tensors.hpp"
+#include "actors/director/run_end.hpp"
+#include "actors/director/run_history.hpp"
+#include "actors/director/run_membership.hpp"
+#include "actors/director/run_tensors.hpp"
 
 #include <caf/result.hpp>
 

@@ -1,6 +1,6 @@
-#include "troupe/actors/director/run_watch.hpp"
+#include "actors/director/run_watch.hpp"
 
-#include "troupe/actors/director/director_options.hpp"
+#include "actors/director/director_options.hpp"
 
 #include <algorithm>
 #include <utility>

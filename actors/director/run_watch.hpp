@@ -8,10 +8,10 @@
 
 #pragma once
 
-#include "troupe/actors/director/process_roster.hpp"
-#include "troupe/coordinators/membership/membership_rule.hpp"
-#include "troupe/coordinators/membership/work_watch.hpp"
-#include "troupe/coordinators/run/waits.hpp"
+#include "actors/director/process_roster.hpp"
+#include "coordinators/membership/membership_rule.hpp"
+#include "coordinators/membership/work_watch.hpp"
+#include "coordinators/run/waits.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -15,8 +15,8 @@
 
 #pragma once
 
-#include "troupe/actors/director/director_seat.hpp"
-#include "troupe/actors/protocol/write_messages.hpp"
+#include "actors/director/director_seat.hpp"
+#include "actors/protocol/write_messages.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
-#include "troupe/actors/embed/coordinate_gradients.hpp"
+#include "actors/embed/coordinate_gradients.hpp"
 
-#include "troupe/actors/base/guard.hpp"
+#include "actors/base/guard.hpp"
 
 #include <string>
 #include <utility>

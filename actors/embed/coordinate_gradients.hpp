@@ -10,9 +10,9 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/protocol/coordinator_messages.hpp"
-#include "troupe/actors/run/configure.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/protocol/coordinator_messages.hpp"
+#include "actors/run/configure.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

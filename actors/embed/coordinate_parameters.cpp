@@ -1,7 +1,7 @@
-#include "troupe/actors/embed/coordinate_parameters.hpp"
+#include "actors/embed/coordinate_parameters.hpp"
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/models/base/copy_values.hpp"
+#include "actors/base/guard.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <utility>

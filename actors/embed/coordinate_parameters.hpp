@@ -12,9 +12,9 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/protocol/coordinator_messages.hpp"
-#include "troupe/actors/run/configure.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/protocol/coordinator_messages.hpp"
+#include "actors/run/configure.hpp"
 
 #include <caf/actor_addr.hpp>
 #include <caf/stateful_actor.hpp>

@@ -13,10 +13,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/data/model_file/saved_model.hpp"
-#include "troupe/data/records/training_record.hpp"
-#include "troupe/data/table/dataset.hpp"
+#include "coordinators/job/job.hpp"
+#include "data/model_file/saved_model.hpp"
+#include "data/records/training_record.hpp"
+#include "data/table/dataset.hpp"
 
 #include <caf/fwd.hpp>
 

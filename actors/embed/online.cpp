@@ -1,6 +1,6 @@
-#include "troupe/actors/embed/online.hpp"
+#include "actors/embed/online.hpp"
 
-#include "troupe/actors/base/guard.hpp"
+#include "actors/base/guard.hpp"
 
 #include <utility>
 

@@ -12,10 +12,10 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/protocol/coordinator_messages.hpp"
-#include "troupe/actors/run/configure.hpp"
-#include "troupe/coordinators/modes/online_learner.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/protocol/coordinator_messages.hpp"
+#include "actors/run/configure.hpp"
+#include "coordinators/modes/online_learner.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

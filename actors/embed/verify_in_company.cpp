@@ -1,7 +1,7 @@
-#include "troupe/actors/embed/verify_in_company.hpp"
+#include "actors/embed/verify_in_company.hpp"
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/train.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/train.hpp"
 
 namespace troupe {
 

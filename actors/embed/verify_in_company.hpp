@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/models/verify/verify.hpp"
+#include "coordinators/job/job.hpp"
+#include "models/verify/verify.hpp"
 
 #include <caf/fwd.hpp>
 

@@ -1,4 +1,4 @@
-#include "troupe/actors/node/course_keeper.hpp"
+#include "actors/node/course_keeper.hpp"
 
 #include <algorithm>
 #include <functional>

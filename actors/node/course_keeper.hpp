@@ -9,8 +9,8 @@
 
 #pragma once
 
-#include "troupe/actors/node/local_actors.hpp"
-#include "troupe/actors/node/result_outbox.hpp"
+#include "actors/node/local_actors.hpp"
+#include "actors/node/result_outbox.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-#include "troupe/actors/node/keeping.hpp"
+#include "actors/node/keeping.hpp"
 
 #include <caf/actor_cast.hpp>
 

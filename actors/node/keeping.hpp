@@ -4,9 +4,9 @@
 
 #pragma once
 
-#include "troupe/actors/node/node_work.hpp"
-#include "troupe/actors/orders/order_desk.hpp"
-#include "troupe/actors/orders/work_desk.hpp"
+#include "actors/node/node_work.hpp"
+#include "actors/orders/order_desk.hpp"
+#include "actors/orders/work_desk.hpp"
 
 #include <optional>
 #include <set>

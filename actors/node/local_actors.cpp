@@ -1,6 +1,6 @@
-#include "troupe/actors/node/local_actors.hpp"
+#include "actors/node/local_actors.hpp"
 
-#include "troupe/coordinators/parallel/tile_window.hpp"
+#include "coordinators/parallel/tile_window.hpp"
 
 #include <caf/actor_cast.hpp>
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/node/local_spans.hpp"
+#include "actors/node/local_spans.hpp"
 
 #include <cstdint>
 #include <vector>

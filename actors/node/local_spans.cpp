@@ -1,4 +1,4 @@
-#include "troupe/actors/node/local_spans.hpp"
+#include "actors/node/local_spans.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,8 +6,8 @@
 
 #pragma once
 
-#include "troupe/actors/base/version_buffers.hpp"
-#include "troupe/actors/node/node_seat.hpp"
+#include "actors/base/version_buffers.hpp"
+#include "actors/node/node_seat.hpp"
 
 #include <cstdint>
 #include <map>

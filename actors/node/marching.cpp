@@ -1,4 +1,4 @@
-#include "troupe/actors/node/marching.hpp"
+#include "actors/node/marching.hpp"
 
 #include <algorithm>
 #include <array>

@@ -20,12 +20,12 @@
 
 #pragma once
 
-#include "troupe/actors/node/local_spans.hpp"
-#include "troupe/actors/node/marching_seams.hpp"
-#include "troupe/actors/node/marching_segments.hpp"
-#include "troupe/actors/node/node_work.hpp"
-#include "troupe/coordinators/parallel/tile_window.hpp"
-#include "troupe/coordinators/step/local_sums.hpp"
+#include "actors/node/local_spans.hpp"
+#include "actors/node/marching_seams.hpp"
+#include "actors/node/marching_segments.hpp"
+#include "actors/node/node_work.hpp"
+#include "coordinators/parallel/tile_window.hpp"
+#include "coordinators/step/local_sums.hpp"
 
 #include <map>
 #include <memory>

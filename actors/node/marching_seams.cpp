@@ -1,6 +1,6 @@
-#include "troupe/actors/node/marching_seams.hpp"
+#include "actors/node/marching_seams.hpp"
 
-#include "troupe/actors/protocol/seam_messages.hpp"
+#include "actors/protocol/seam_messages.hpp"
 
 #include <algorithm>
 

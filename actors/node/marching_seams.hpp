@@ -10,8 +10,8 @@
 
 #pragma once
 
-#include "troupe/actors/node/node_seat.hpp"
-#include "troupe/coordinators/parallel/seam_tensors.hpp"
+#include "actors/node/node_seat.hpp"
+#include "coordinators/parallel/seam_tensors.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/actors/node/marching_segments.hpp"
+#include "actors/node/marching_segments.hpp"
 
-#include "troupe/actors/protocol/seam_messages.hpp"
-#include "troupe/coordinators/parallel/tile_window.hpp"
+#include "actors/protocol/seam_messages.hpp"
+#include "coordinators/parallel/tile_window.hpp"
 
 #include <algorithm>
 #include <utility>

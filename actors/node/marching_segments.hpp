@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "troupe/actors/node/node_seat.hpp"
+#include "actors/node/node_seat.hpp"
 
 #include <cstddef>
 #include <cstdint>

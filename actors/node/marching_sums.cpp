@@ -1,9 +1,9 @@
 // Local replicas' gradients, for the shards of other processes: as few and as large sums as there
 // are.
 
-#include "troupe/actors/node/marching.hpp"
+#include "actors/node/marching.hpp"
 
-#include "troupe/models/segments/segment_chain.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "troupe/actors/node/node.hpp"
+#include "actors/node/node.hpp"
 
-#include "troupe/actors/node/keeping.hpp"
-#include "troupe/actors/node/marching.hpp"
-#include "troupe/actors/protocol/seam_messages.hpp"
+#include "actors/node/keeping.hpp"
+#include "actors/node/marching.hpp"
+#include "actors/protocol/seam_messages.hpp"
 
 #include <algorithm>
 #include <utility>

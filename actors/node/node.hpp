@@ -22,8 +22,8 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/node/process_report.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/node/process_report.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

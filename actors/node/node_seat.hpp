@@ -3,14 +3,14 @@
 
 #pragma once
 
-#include "troupe/actors/base/exchange_port.hpp"
-#include "troupe/actors/base/work_gauge.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/protocol/local_company.hpp"
-#include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/network/model.hpp"
+#include "actors/base/exchange_port.hpp"
+#include "actors/base/work_gauge.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "actors/protocol/local_company.hpp"
+#include "actors/protocol/order_messages.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/step/placement.hpp"
+#include "models/network/model.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 

@@ -1,7 +1,7 @@
 // Views: from the cluster's to the process's.
 
-#include "troupe/actors/node/node.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "actors/node/node.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "troupe/actors/node/node_work.hpp"
+#include "actors/node/node_work.hpp"
 
 #include <array>
 

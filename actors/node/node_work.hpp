@@ -5,9 +5,9 @@
 
 #pragma once
 
-#include "troupe/actors/node/course_keeper.hpp"
-#include "troupe/actors/node/local_actors.hpp"
-#include "troupe/actors/node/result_outbox.hpp"
+#include "actors/node/course_keeper.hpp"
+#include "actors/node/local_actors.hpp"
+#include "actors/node/result_outbox.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "troupe/actors/node/process_report.hpp"
+#include "actors/node/process_report.hpp"
 
 #include <algorithm>
 #include <utility>

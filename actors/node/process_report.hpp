@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/node/node_work.hpp"
+#include "actors/node/node_work.hpp"
 
 #include <optional>
 #include <string>

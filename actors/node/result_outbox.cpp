@@ -1,4 +1,4 @@
-#include "troupe/actors/node/result_outbox.hpp"
+#include "actors/node/result_outbox.hpp"
 
 namespace troupe {
 

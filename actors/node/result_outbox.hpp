@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/node/node_seat.hpp"
+#include "actors/node/node_seat.hpp"
 
 #include <cstdint>
 #include <map>

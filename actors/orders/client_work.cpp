@@ -1,7 +1,7 @@
-#include "troupe/actors/orders/client_work.hpp"
+#include "actors/orders/client_work.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/merging/robust.hpp"
+#include "models/base/random.hpp"
+#include "models/merging/robust.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -12,9 +12,9 @@
 
 #pragma once
 
-#include "troupe/actors/orders/federation.hpp"
-#include "troupe/data/training_rows/row_source.hpp"
-#include "troupe/models/training/local_training.hpp"
+#include "actors/orders/federation.hpp"
+#include "data/training_rows/row_source.hpp"
+#include "models/training/local_training.hpp"
 
 #include <memory>
 #include <span>

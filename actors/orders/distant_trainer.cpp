@@ -1,4 +1,4 @@
-#include "troupe/actors/orders/distant_trainer.hpp"
+#include "actors/orders/distant_trainer.hpp"
 
 namespace troupe {
 

@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/order_messages.hpp"
+#include "actors/protocol/order_messages.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 

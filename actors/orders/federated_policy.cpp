@@ -1,7 +1,7 @@
-#include "troupe/actors/orders/federated_policy.hpp"
+#include "actors/orders/federated_policy.hpp"
 
-#include "troupe/data/privacy/key_file.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/privacy/key_file.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <array>

@@ -16,11 +16,11 @@
 
 #pragma once
 
-#include "troupe/actors/orders/federation.hpp"
-#include "troupe/actors/orders/keeper_policy.hpp"
-#include "troupe/coordinators/modes/privacy_budget.hpp"
-#include "troupe/data/privacy/release_ledger.hpp"
-#include "troupe/models/training/round_record.hpp"
+#include "actors/orders/federation.hpp"
+#include "actors/orders/keeper_policy.hpp"
+#include "coordinators/modes/privacy_budget.hpp"
+#include "data/privacy/release_ledger.hpp"
+#include "models/training/round_record.hpp"
 
 #include <cstdint>
 #include <memory>

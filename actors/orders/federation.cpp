@@ -1,6 +1,6 @@
-#include "troupe/actors/orders/federation.hpp"
+#include "actors/orders/federation.hpp"
 
-#include "troupe/models/privacy/secret_stream.hpp"
+#include "models/privacy/secret_stream.hpp"
 
 namespace troupe {
 

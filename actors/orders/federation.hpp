@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/modes/federated_rounds.hpp"
-#include "troupe/models/training/client_rows.hpp"
+#include "coordinators/modes/federated_rounds.hpp"
+#include "models/training/client_rows.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "troupe/actors/orders/gradients_policy.hpp"
+#include "actors/orders/gradients_policy.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -15,8 +15,8 @@
 
 #pragma once
 
-#include "troupe/actors/orders/keeper_policy.hpp"
-#include "troupe/coordinators/modes/asynchronous_coordinator.hpp"
+#include "actors/orders/keeper_policy.hpp"
+#include "coordinators/modes/asynchronous_coordinator.hpp"
 
 #include <optional>
 #include <string>

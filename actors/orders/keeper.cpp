@@ -1,6 +1,6 @@
-#include "troupe/actors/orders/keeper.hpp"
+#include "actors/orders/keeper.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <caf/actor_cast.hpp>
 

@@ -18,13 +18,13 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/job_rows.hpp"
-#include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/version_buffers.hpp"
-#include "troupe/actors/orders/keeper_policy.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/data/records/run_recorder.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/base/job_rows.hpp"
+#include "actors/base/test_hooks.hpp"
+#include "actors/base/version_buffers.hpp"
+#include "actors/orders/keeper_policy.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "data/records/run_recorder.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

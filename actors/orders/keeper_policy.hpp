@@ -12,11 +12,11 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/protocol/trainer_messages.hpp"
-#include "troupe/coordinators/modes/main_model.hpp"
-#include "troupe/coordinators/modes/trainer_roster.hpp"
-#include "troupe/models/base/saved_state.hpp"
+#include "actors/protocol/messages.hpp"
+#include "actors/protocol/trainer_messages.hpp"
+#include "coordinators/modes/main_model.hpp"
+#include "coordinators/modes/trainer_roster.hpp"
+#include "models/base/saved_state.hpp"
 
 #include <optional>
 #include <string>

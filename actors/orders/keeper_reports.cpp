@@ -1,8 +1,8 @@
 // What a keeper tells the director: the book of figures, and why training cannot go on.
 
-#include "troupe/actors/orders/keeper.hpp"
+#include "actors/orders/keeper.hpp"
 
-#include "troupe/actors/base/version_hashing.hpp"
+#include "actors/base/version_hashing.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "troupe/actors/orders/order_desk.hpp"
+#include "actors/orders/order_desk.hpp"
 
 #include <algorithm>
 #include <chrono>

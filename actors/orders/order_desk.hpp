@@ -13,9 +13,9 @@
 
 #pragma once
 
-#include "troupe/actors/orders/order_vectors.hpp"
-#include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/coordinators/exchange/repair_clock.hpp"
+#include "actors/orders/order_vectors.hpp"
+#include "actors/protocol/order_messages.hpp"
+#include "coordinators/exchange/repair_clock.hpp"
 
 #include <chrono>
 #include <functional>

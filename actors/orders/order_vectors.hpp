@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/actors/base/exchange_port.hpp"
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "actors/base/exchange_port.hpp"
+#include "models/base/buffer.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <memory>
 #include <vector>

@@ -1,7 +1,7 @@
-#include "troupe/actors/orders/rounds_policy.hpp"
+#include "actors/orders/rounds_policy.hpp"
 
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/models/base/copy_values.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -11,8 +11,8 @@
 
 #pragma once
 
-#include "troupe/actors/orders/keeper_policy.hpp"
-#include "troupe/coordinators/modes/local_rounds.hpp"
+#include "actors/orders/keeper_policy.hpp"
+#include "coordinators/modes/local_rounds.hpp"
 
 #include <optional>
 #include <vector>

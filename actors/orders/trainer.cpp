@@ -1,8 +1,8 @@
-#include "troupe/actors/orders/trainer.hpp"
+#include "actors/orders/trainer.hpp"
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/job_rows.hpp"
-#include "troupe/models/merging/robust.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/base/job_rows.hpp"
+#include "models/merging/robust.hpp"
 
 #include <algorithm>
 #include <array>

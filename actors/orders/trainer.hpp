@@ -9,16 +9,16 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/job_rows.hpp"
-#include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/work_gauge.hpp"
-#include "troupe/actors/orders/client_work.hpp"
-#include "troupe/actors/protocol/trainer_messages.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/data/records/run_recorder.hpp"
-#include "troupe/models/network/model.hpp"
-#include "troupe/models/training/local_training.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/base/job_rows.hpp"
+#include "actors/base/test_hooks.hpp"
+#include "actors/base/work_gauge.hpp"
+#include "actors/orders/client_work.hpp"
+#include "actors/protocol/trainer_messages.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "data/records/run_recorder.hpp"
+#include "models/network/model.hpp"
+#include "models/training/local_training.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

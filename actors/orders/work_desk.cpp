@@ -1,6 +1,6 @@
-#include "troupe/actors/orders/work_desk.hpp"
+#include "actors/orders/work_desk.hpp"
 
-#include "troupe/models/privacy/secret_stream.hpp"
+#include "models/privacy/secret_stream.hpp"
 
 #include <algorithm>
 

@@ -19,10 +19,10 @@
 
 #pragma once
 
-#include "troupe/actors/orders/order_vectors.hpp"
-#include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "actors/orders/order_vectors.hpp"
+#include "actors/protocol/order_messages.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <map>
 #include <memory>

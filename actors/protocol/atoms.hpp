@@ -2,11 +2,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/fwd.hpp"
-
 #include <caf/atom.hpp>
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_atoms, caf::id_block::troupe_messages::end)
 
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, all_gather, "all_gather")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, all_reduce, "all_reduce")
@@ -23,5 +19,3 @@ CAF_ADD_ATOM(troupe_atoms, troupe::atom, status, "status")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, stop, "stop")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, tick, "tick")
 CAF_ADD_ATOM(troupe_atoms, troupe::atom, watch, "watch")
-
-CAF_END_TYPE_ID_BLOCK(troupe_atoms)

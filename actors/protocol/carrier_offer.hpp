@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/wire_numbers.hpp"
+#include "actors/protocol/wire_numbers.hpp"
 
 #include <cstdint>
 #include <string>

@@ -4,12 +4,12 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/tensor_messages.hpp"
-#include "troupe/coordinators/links/link_watch.hpp"
-#include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/membership/work_watch.hpp"
-#include "troupe/coordinators/run/hold_rule.hpp"
-#include "troupe/coordinators/run/waits.hpp"
+#include "actors/protocol/tensor_messages.hpp"
+#include "coordinators/links/link_watch.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/membership/work_watch.hpp"
+#include "coordinators/run/hold_rule.hpp"
+#include "coordinators/run/waits.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 

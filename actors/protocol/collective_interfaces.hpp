@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/atoms.hpp"
-#include "troupe/actors/protocol/fwd.hpp"
+#include "actors/protocol/atoms.hpp"
+#include "actors/protocol/fwd.hpp"
 
 #include <caf/replies_to.hpp>
 #include <caf/typed_actor.hpp>

@@ -4,9 +4,9 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/carrier_offer.hpp"
-#include "troupe/actors/protocol/coordinator_messages.hpp"
-#include "troupe/coordinators/collective/collective_call.hpp"
+#include "actors/protocol/carrier_offer.hpp"
+#include "actors/protocol/coordinator_messages.hpp"
+#include "coordinators/collective/collective_call.hpp"
 
 #include <string>
 #include <vector>

@@ -4,10 +4,10 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/modes/asynchronous_coordinator.hpp"
-#include "troupe/coordinators/modes/online_learner.hpp"
-#include "troupe/coordinators/modes/parameters_coordinator.hpp"
+#include "actors/protocol/messages.hpp"
+#include "coordinators/modes/asynchronous_coordinator.hpp"
+#include "coordinators/modes/online_learner.hpp"
+#include "coordinators/modes/parameters_coordinator.hpp"
 
 #include <cstdint>
 #include <string>

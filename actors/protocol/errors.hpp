@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/fwd.hpp"
-#include "troupe/models/base/names.hpp"
+#include "actors/protocol/fwd.hpp"
+#include "models/base/names.hpp"
 
 #include <caf/error.hpp>
 #include <caf/make_message.hpp>

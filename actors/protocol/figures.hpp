@@ -2,10 +2,10 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/wire_numbers.hpp"
-#include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/run/replica_statistics.hpp"
-#include "troupe/models/training/round_record.hpp"
+#include "actors/protocol/wire_numbers.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/run/replica_statistics.hpp"
+#include "models/training/round_record.hpp"
 
 #include <chrono>
 #include <cstdint>

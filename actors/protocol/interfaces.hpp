@@ -17,9 +17,9 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/atoms.hpp"
-#include "troupe/actors/protocol/collective_interfaces.hpp"
-#include "troupe/actors/protocol/fwd.hpp"
+#include "actors/protocol/atoms.hpp"
+#include "actors/protocol/collective_interfaces.hpp"
+#include "actors/protocol/fwd.hpp"
 
 #include <caf/replies_to.hpp>
 #include <caf/typed_actor.hpp>
@@ -258,138 +258,27 @@ using gradients_coordinator_actor = caf::typed_actor<
 
 } // namespace troupe
 
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_handles, caf::id_block::troupe_atoms::end)
+CAF_BEGIN_TYPE_ID_BLOCK(troupe_handles, caf::id_block::troupe_messages::end)
 
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::replica_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::shard_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::observer_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::control_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::director_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::online_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::reports_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::relay_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::node_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::director_link_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::local_node_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::links_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::tensor_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::trainer_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::keeper_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::model_listener_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::parameters_coordinator_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::gradients_coordinator_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::order_taker_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::collective_meeting_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_handles)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_online, caf::id_block::troupe_handles::end)
-
-CAF_ADD_TYPE_ID(troupe_online, (troupe::online_batch))
-CAF_ADD_TYPE_ID(troupe_online, (troupe::online_report))
-CAF_ADD_TYPE_ID(troupe_online, (troupe::online_actor))
-
-CAF_END_TYPE_ID_BLOCK(troupe_online)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_cluster, caf::id_block::troupe_online::end)
-
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::cluster_view))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::course))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::hold_answer))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::hold_request))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::member))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::node_report))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::shard_copy))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::shard_numbers))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::shard_start))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::reports_actor))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::relay_actor))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::node_actor))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::director_link_actor))
-CAF_ADD_TYPE_ID(troupe_cluster, (troupe::local_node_actor))
-
-CAF_END_TYPE_ID_BLOCK(troupe_cluster)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_net, caf::id_block::troupe_cluster::end)
-
-CAF_ADD_TYPE_ID(troupe_net, (troupe::introduction))
-CAF_ADD_TYPE_ID(troupe_net, (troupe::farewell))
-CAF_ADD_TYPE_ID(troupe_net, (troupe::gate_event))
-CAF_ADD_TYPE_ID(troupe_net, (troupe::process_news))
-CAF_ADD_TYPE_ID(troupe_net, (troupe::standing))
-CAF_ADD_TYPE_ID(troupe_net, (troupe::links_actor))
-
-CAF_END_TYPE_ID_BLOCK(troupe_net)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_exchange, caf::id_block::troupe_net::end)
-
-CAF_ADD_TYPE_ID(troupe_exchange, (troupe::sent_credit))
-CAF_ADD_TYPE_ID(troupe_exchange, (troupe::sent_piece))
-CAF_ADD_TYPE_ID(troupe_exchange, (troupe::sent_stamp))
-CAF_ADD_TYPE_ID(troupe_exchange, (troupe::sent_want))
-CAF_ADD_TYPE_ID(troupe_exchange, (troupe::summation))
-CAF_ADD_TYPE_ID(troupe_exchange, (troupe::tensor_actor))
-
-CAF_END_TYPE_ID_BLOCK(troupe_exchange)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_trainers, caf::id_block::troupe_exchange::end)
-
-CAF_ADD_TYPE_ID(troupe_trainers, (troupe::evaluation_order))
-CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_figures))
-CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_order))
-CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_result))
-CAF_ADD_TYPE_ID(troupe_trainers, (troupe::trainer_actor))
-CAF_ADD_TYPE_ID(troupe_trainers, (troupe::keeper_actor))
-
-CAF_END_TYPE_ID_BLOCK(troupe_trainers)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_coordinators, caf::id_block::troupe_trainers::end)
-
-CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::child_model))
-CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradient_offer))
-CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradient_report))
-CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradient_work))
-CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::merge_report))
-CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::model_listener_actor))
-CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::parameters_coordinator_actor))
-CAF_ADD_TYPE_ID(troupe_coordinators, (troupe::gradients_coordinator_actor))
-
-CAF_END_TYPE_ID_BLOCK(troupe_coordinators)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_orders, caf::id_block::troupe_coordinators::end)
-CAF_ADD_TYPE_ID(troupe_orders, (troupe::distant_order))
-CAF_ADD_TYPE_ID(troupe_orders, (troupe::order_sheet))
-CAF_ADD_TYPE_ID(troupe_orders, (troupe::result_sheet))
-CAF_ADD_TYPE_ID(troupe_orders, (troupe::order_taker_actor))
-CAF_END_TYPE_ID_BLOCK(troupe_orders)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_writes, caf::id_block::troupe_orders::end)
-CAF_ADD_TYPE_ID(troupe_writes, (troupe::checkpoint_order))
-CAF_ADD_TYPE_ID(troupe_writes, (troupe::term_order))
-CAF_ADD_TYPE_ID(troupe_writes, (troupe::write_outcome))
-CAF_END_TYPE_ID_BLOCK(troupe_writes)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_parallel, caf::id_block::troupe_writes::end)
-CAF_ADD_TYPE_ID(troupe_parallel, (troupe::seam))
-CAF_ADD_TYPE_ID(troupe_parallel, (troupe::segment_request))
-CAF_ADD_TYPE_ID(troupe_parallel, (troupe::segment_parameters))
-CAF_END_TYPE_ID_BLOCK(troupe_parallel)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_collectives, caf::id_block::troupe_parallel::end)
-
-CAF_ADD_TYPE_ID(troupe_collectives, (troupe::payload))
-CAF_ADD_TYPE_ID(troupe_collectives, (troupe::collective_failure))
-CAF_ADD_TYPE_ID(troupe_collectives, (troupe::collective_group))
-CAF_ADD_TYPE_ID(troupe_collectives, (troupe::collective_part))
-
-CAF_END_TYPE_ID_BLOCK(troupe_collectives)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_files, caf::id_block::troupe_collectives::end)
-
-CAF_ADD_TYPE_ID(troupe_files, (troupe::drop_order))
-CAF_ADD_TYPE_ID(troupe_files, (troupe::range_order))
-CAF_ADD_TYPE_ID(troupe_files, (troupe::read_order))
-CAF_ADD_TYPE_ID(troupe_files, (troupe::trained_model))
-
-CAF_END_TYPE_ID_BLOCK(troupe_files)
-
-CAF_BEGIN_TYPE_ID_BLOCK(troupe_meetings, caf::id_block::troupe_files::end)
-
-CAF_ADD_TYPE_ID(troupe_meetings, (troupe::collective_grant))
-CAF_ADD_TYPE_ID(troupe_meetings, (troupe::collective_introduction))
-CAF_ADD_TYPE_ID(troupe_meetings, (troupe::collective_meeting_actor))
-
-CAF_END_TYPE_ID_BLOCK(troupe_meetings)
-
-namespace troupe {
-
-/// An application's own type ids start here: CAF_BEGIN_TYPE_ID_BLOCK(mine,
-/// troupe::first_free_type_id).
-inline constexpr caf::type_id_t first_free_type_id = caf::id_block::troupe_meetings::end;
-
-} // namespace troupe

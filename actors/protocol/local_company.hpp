@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/interfaces.hpp"
+#include "actors/protocol/interfaces.hpp"
 
 #include <vector>
 

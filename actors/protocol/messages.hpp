@@ -4,20 +4,20 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/errors.hpp"
-#include "troupe/actors/protocol/figures.hpp"
-#include "troupe/actors/protocol/interfaces.hpp"
-#include "troupe/actors/protocol/payload.hpp"
-#include "troupe/actors/protocol/seal.hpp"
-#include "troupe/actors/protocol/training_progress.hpp"
-#include "troupe/actors/protocol/wire_numbers.hpp"
-#include "troupe/coordinators/exchange/tensor_name.hpp"
-#include "troupe/coordinators/run/director_rule.hpp"
-#include "troupe/coordinators/step/replica_rule.hpp"
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/element_window.hpp"
-#include "troupe/models/base/version_hash.hpp"
+#include "actors/protocol/errors.hpp"
+#include "actors/protocol/figures.hpp"
+#include "actors/protocol/interfaces.hpp"
+#include "actors/protocol/payload.hpp"
+#include "actors/protocol/seal.hpp"
+#include "actors/protocol/training_progress.hpp"
+#include "actors/protocol/wire_numbers.hpp"
+#include "coordinators/exchange/tensor_name.hpp"
+#include "coordinators/run/director_rule.hpp"
+#include "coordinators/step/replica_rule.hpp"
+#include "data/records/history_figures.hpp"
+#include "models/base/batch.hpp"
+#include "models/base/element_window.hpp"
+#include "models/base/version_hash.hpp"
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>

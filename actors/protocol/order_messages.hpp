@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/trainer_messages.hpp"
+#include "actors/protocol/trainer_messages.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 

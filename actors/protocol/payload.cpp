@@ -1,7 +1,7 @@
-#include "troupe/actors/protocol/payload.hpp"
+#include "actors/protocol/payload.hpp"
 
-#include "troupe/coordinators/exchange/link_limits.hpp"
-#include "troupe/data/text/checksum.hpp"
+#include "coordinators/exchange/link_limits.hpp"
+#include "data/text/checksum.hpp"
 
 #include <caf/binary_deserializer.hpp>
 #include <caf/deserializer.hpp>

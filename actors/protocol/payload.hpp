@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/base/float_view.hpp"
+#include "models/base/buffer.hpp"
+#include "models/base/float_view.hpp"
 
 #include <caf/fwd.hpp>
 

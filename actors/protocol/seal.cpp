@@ -1,4 +1,4 @@
-#include "troupe/actors/protocol/seal.hpp"
+#include "actors/protocol/seal.hpp"
 
 #include <caf/sec.hpp>
 

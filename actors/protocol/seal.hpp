@@ -8,9 +8,9 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/payload.hpp"
-#include "troupe/actors/protocol/wire_numbers.hpp"
-#include "troupe/data/text/checksum.hpp"
+#include "actors/protocol/payload.hpp"
+#include "actors/protocol/wire_numbers.hpp"
+#include "data/text/checksum.hpp"
 
 #include <caf/deserializer.hpp>
 #include <caf/error.hpp>

@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/payload.hpp"
-#include "troupe/coordinators/parallel/seam_routes.hpp"
+#include "actors/protocol/payload.hpp"
+#include "coordinators/parallel/seam_routes.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 

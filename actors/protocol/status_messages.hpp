@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/run/slow_watch.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "coordinators/run/slow_watch.hpp"
 
 #include <string>
 #include <vector>

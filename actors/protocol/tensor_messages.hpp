@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/exchange/exchange_messages.hpp"
+#include "actors/protocol/messages.hpp"
+#include "coordinators/exchange/exchange_messages.hpp"
 
 #include <string>
 

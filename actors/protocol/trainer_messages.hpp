@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/modes/federated_rounds.hpp"
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "coordinators/modes/federated_rounds.hpp"
+#include "models/base/buffer.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/data/records/training_record.hpp"
-#include "troupe/models/training/round_record.hpp"
+#include "data/records/training_record.hpp"
+#include "models/training/round_record.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/models/base/index_range.hpp"
-#include "troupe/models/base/names.hpp"
-#include "troupe/models/metrics/metric.hpp"
-#include "troupe/models/training/round_record.hpp"
+#include "models/base/index_range.hpp"
+#include "models/base/names.hpp"
+#include "models/metrics/metric.hpp"
+#include "models/training/round_record.hpp"
 
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>

@@ -3,12 +3,12 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/interfaces.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/disk/scratch_tensor.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/float_view.hpp"
-#include "troupe/models/base/index_range.hpp"
+#include "actors/protocol/interfaces.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/disk/scratch_tensor.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/float_view.hpp"
+#include "models/base/index_range.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 

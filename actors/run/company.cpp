@@ -1,18 +1,18 @@
-#include "troupe/actors/run/company.hpp"
+#include "actors/run/company.hpp"
 
-#include "troupe/actors/run/process.hpp"
-#include "troupe/actors/run/training_result.hpp"
+#include "actors/run/process.hpp"
+#include "actors/run/training_result.hpp"
 
-#include "troupe/actors/director/checkpoint_writer.hpp"
-#include "troupe/actors/director/director.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/resuming.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/rounding.hpp"
+#include "actors/director/checkpoint_writer.hpp"
+#include "actors/director/director.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/resuming.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "coordinators/step/placement.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/rounding.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

@@ -15,17 +15,17 @@
 
 #pragma once
 
-#include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/actors/protocol/write_messages.hpp"
-#include "troupe/actors/run/configure.hpp"
-#include "troupe/actors/run/process.hpp"
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/records/run_recorder.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/network/model.hpp"
+#include "actors/base/test_hooks.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "actors/protocol/write_messages.hpp"
+#include "actors/run/configure.hpp"
+#include "actors/run/process.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/records/run_recorder.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "models/network/model.hpp"
 
 #include <caf/fwd.hpp>
 

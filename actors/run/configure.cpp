@@ -1,14 +1,14 @@
-#include "troupe/actors/run/configure.hpp"
+#include "actors/run/configure.hpp"
 
-#include "troupe/actors/base/work_sharing.hpp"
-#include "troupe/actors/net/links/messages.hpp"
-#include "troupe/actors/protocol/collective_messages.hpp"
-#include "troupe/actors/protocol/coordinator_messages.hpp"
-#include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/actors/protocol/seam_messages.hpp"
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/actors/protocol/tensor_messages.hpp"
-#include "troupe/actors/protocol/write_messages.hpp"
+#include "actors/base/work_sharing.hpp"
+#include "actors/net/links/messages.hpp"
+#include "actors/protocol/collective_messages.hpp"
+#include "actors/protocol/coordinator_messages.hpp"
+#include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/seam_messages.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "actors/protocol/tensor_messages.hpp"
+#include "actors/protocol/write_messages.hpp"
 
 #include <caf/actor_system_config.hpp>
 
@@ -21,24 +21,13 @@ std::string render_protocol_error(uint8_t code, caf::atom_value, const caf::mess
   return context.empty() ? text : text + ' ' + to_string(context);
 }
 
+static_assert(caf::id_block::troupe_handles::end <= first_free_type_id);
+
 } // namespace
 
 void configure(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::troupe_messages>();
-  config.add_message_types<caf::id_block::troupe_atoms>();
   config.add_message_types<caf::id_block::troupe_handles>();
-  config.add_message_types<caf::id_block::troupe_online>();
-  config.add_message_types<caf::id_block::troupe_cluster>();
-  config.add_message_types<caf::id_block::troupe_net>();
-  config.add_message_types<caf::id_block::troupe_exchange>();
-  config.add_message_types<caf::id_block::troupe_trainers>();
-  config.add_message_types<caf::id_block::troupe_coordinators>();
-  config.add_message_types<caf::id_block::troupe_orders>();
-  config.add_message_types<caf::id_block::troupe_writes>();
-  config.add_message_types<caf::id_block::troupe_parallel>();
-  config.add_message_types<caf::id_block::troupe_collectives>();
-  config.add_message_types<caf::id_block::troupe_files>();
-  config.add_message_types<caf::id_block::troupe_meetings>();
   config.add_error_category(caf::atom("troupe"), render_protocol_error);
   share_work(config);
 }

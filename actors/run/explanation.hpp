@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "troupe/actors/run/wait_walk.hpp"
+#include "actors/run/wait_walk.hpp"
 
 #include <optional>
 #include <string>

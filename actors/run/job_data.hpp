@@ -2,12 +2,12 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/coordinators/parallel/memory_check.hpp"
-#include "troupe/data/formats/csv/csv_dialect.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "coordinators/parallel/memory_check.hpp"
+#include "data/formats/csv/csv_dialect.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/prepare.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,12 +1,12 @@
-#include "troupe/actors/run/model_writer.hpp"
+#include "actors/run/model_writer.hpp"
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/data/table/column_plan.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/kinds/model_kinds.hpp"
+#include "actors/run/job_data.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/model_file/safetensors.hpp"
+#include "data/table/column_plan.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "models/kinds/model_kinds.hpp"
 
 #include <nlohmann/json.hpp>
 

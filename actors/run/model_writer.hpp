@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/run/training_result.hpp"
+#include "actors/run/training_result.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,10 +1,10 @@
-#include "troupe/actors/run/private_run.hpp"
+#include "actors/run/private_run.hpp"
 
-#include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/data/privacy/key_file.hpp"
-#include "troupe/data/run_folder/run_directory.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "coordinators/job/private_job.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "data/privacy/key_file.hpp"
+#include "data/run_folder/run_directory.hpp"
+#include "data/text/failure.hpp"
 
 #include <filesystem>
 #include <span>

@@ -6,9 +6,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/privacy/secret_stream.hpp"
+#include "coordinators/job/job.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "models/privacy/secret_stream.hpp"
 
 #include <string>
 

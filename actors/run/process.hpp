@@ -11,17 +11,17 @@
 
 #pragma once
 
-#include "troupe/actors/base/job_rows.hpp"
-#include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/work_gauge.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/protocol/local_company.hpp"
-#include "troupe/coordinators/exchange/tensor_exchange.hpp"
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/data/records/run_recorder.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/network/model.hpp"
+#include "actors/base/job_rows.hpp"
+#include "actors/base/test_hooks.hpp"
+#include "actors/base/work_gauge.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "actors/protocol/local_company.hpp"
+#include "coordinators/exchange/tensor_exchange.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "data/records/run_recorder.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "models/network/model.hpp"
 
 #include <caf/fwd.hpp>
 

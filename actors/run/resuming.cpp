@@ -1,12 +1,12 @@
-#include "troupe/actors/run/resuming.hpp"
+#include "actors/run/resuming.hpp"
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/process.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/whole_model/whole_model_rule.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/process.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/text/failure.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
+#include "coordinators/job/job.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/training_rows/prepare.hpp"
 
 #include <optional>
 #include <string>

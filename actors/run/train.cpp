@@ -1,14 +1,14 @@
-#include "troupe/actors/run/train.hpp"
+#include "actors/run/train.hpp"
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/work_sharing.hpp"
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/run/company.hpp"
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/private_run.hpp"
-#include "troupe/actors/run/training_end.hpp"
-#include "troupe/data/records/run_recorder.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/base/work_sharing.hpp"
+#include "actors/protocol/messages.hpp"
+#include "actors/run/company.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/private_run.hpp"
+#include "actors/run/training_end.hpp"
+#include "data/records/run_recorder.hpp"
+#include "data/text/failure.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

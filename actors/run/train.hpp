@@ -12,11 +12,11 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/training_progress.hpp"
-#include "troupe/actors/run/configure.hpp"
-#include "troupe/actors/run/training_result.hpp"
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "actors/protocol/training_progress.hpp"
+#include "actors/run/configure.hpp"
+#include "actors/run/training_result.hpp"
+#include "coordinators/job/job.hpp"
+#include "data/checkpoint/checkpoint.hpp"
 
 #include <caf/fwd.hpp>
 

@@ -1,4 +1,4 @@
-#include "troupe/actors/run/trainer_records.hpp"
+#include "actors/run/trainer_records.hpp"
 
 #include <chrono>
 

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
+#include "actors/protocol/messages.hpp"
 
 #include <vector>
 

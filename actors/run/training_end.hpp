@@ -3,13 +3,13 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/interfaces.hpp"
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/run/training_result.hpp"
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/network/model.hpp"
+#include "actors/protocol/interfaces.hpp"
+#include "actors/protocol/messages.hpp"
+#include "actors/run/training_result.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/job/job.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "models/network/model.hpp"
 
 #include <caf/fwd.hpp>
 #include <caf/scoped_actor.hpp>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/data/disk/stored_tensor.hpp"
-#include "troupe/data/records/training_record.hpp"
-#include "troupe/models/network/parameter_layout.hpp"
+#include "coordinators/job/job.hpp"
+#include "data/disk/stored_tensor.hpp"
+#include "data/records/training_record.hpp"
+#include "models/network/parameter_layout.hpp"
 
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "troupe/actors/run/wait_walk.hpp"
+#include "actors/run/wait_walk.hpp"
 
 #include <algorithm>
 #include <deque>

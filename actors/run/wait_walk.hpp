@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/coordinators/run/waits.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "coordinators/run/waits.hpp"
 
 #include <map>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "troupe/actors/step/gradient_lanes.hpp"
+#include "actors/step/gradient_lanes.hpp"
 
 #include <algorithm>
 

@@ -6,9 +6,9 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/coordinators/step/shard_rule.hpp"
-#include "troupe/models/math/reduction.hpp"
+#include "actors/protocol/messages.hpp"
+#include "coordinators/step/shard_rule.hpp"
+#include "models/math/reduction.hpp"
 
 #include <optional>
 #include <span>

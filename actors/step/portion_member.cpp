@@ -1,8 +1,8 @@
-#include "troupe/actors/step/portion_member.hpp"
+#include "actors/step/portion_member.hpp"
 
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/base/copy_values.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "coordinators/step/placement.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 

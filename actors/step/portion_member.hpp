@@ -7,11 +7,11 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/protocol/seam_messages.hpp"
-#include "troupe/actors/step/portion_work.hpp"
-#include "troupe/actors/step/replica_options.hpp"
-#include "troupe/coordinators/base/moment.hpp"
+#include "actors/protocol/messages.hpp"
+#include "actors/protocol/seam_messages.hpp"
+#include "actors/step/portion_work.hpp"
+#include "actors/step/replica_options.hpp"
+#include "coordinators/base/moment.hpp"
 
 #include <memory>
 #include <optional>

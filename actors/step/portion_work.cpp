@@ -1,8 +1,8 @@
-#include "troupe/actors/step/portion_work.hpp"
+#include "actors/step/portion_work.hpp"
 
-#include "troupe/coordinators/parallel/grid.hpp"
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
+#include "coordinators/parallel/grid.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/math/tree_accumulator.hpp"
 
 #include <algorithm>
 #include <array>

@@ -18,15 +18,15 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/span_set.hpp"
-#include "troupe/coordinators/parallel/seam_routes.hpp"
-#include "troupe/coordinators/parallel/segment_fetching.hpp"
-#include "troupe/coordinators/parallel/tile_rule.hpp"
-#include "troupe/coordinators/parallel/tile_window.hpp"
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/model.hpp"
-#include "troupe/models/segments/chain_loss.hpp"
+#include "coordinators/base/span_set.hpp"
+#include "coordinators/parallel/seam_routes.hpp"
+#include "coordinators/parallel/segment_fetching.hpp"
+#include "coordinators/parallel/tile_rule.hpp"
+#include "coordinators/parallel/tile_window.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "models/math/reduction.hpp"
+#include "models/network/model.hpp"
+#include "models/segments/chain_loss.hpp"
 
 #include <array>
 #include <functional>

@@ -1,8 +1,8 @@
-#include "troupe/actors/step/replica.hpp"
+#include "actors/step/replica.hpp"
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/job_rows.hpp"
-#include "troupe/coordinators/step/placement.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/base/job_rows.hpp"
+#include "coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,16 +8,16 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/step/portion_member.hpp"
-#include "troupe/actors/step/replica_options.hpp"
-#include "troupe/coordinators/base/span_set.hpp"
-#include "troupe/coordinators/step/replica_rule.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/model.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "actors/step/portion_member.hpp"
+#include "actors/step/replica_options.hpp"
+#include "coordinators/base/span_set.hpp"
+#include "coordinators/step/replica_rule.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "models/math/reduction.hpp"
+#include "models/network/model.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

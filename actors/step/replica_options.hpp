@@ -2,15 +2,15 @@
 
 #pragma once
 
-#include "troupe/actors/base/job_rows.hpp"
-#include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/work_gauge.hpp"
-#include "troupe/coordinators/parallel/pipeline_schedule.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/data/records/run_recorder.hpp"
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/base/number_format.hpp"
-#include "troupe/models/network/model.hpp"
+#include "actors/base/job_rows.hpp"
+#include "actors/base/test_hooks.hpp"
+#include "actors/base/work_gauge.hpp"
+#include "coordinators/parallel/pipeline_schedule.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "data/records/run_recorder.hpp"
+#include "models/base/buffer.hpp"
+#include "models/base/number_format.hpp"
+#include "models/network/model.hpp"
 
 #include <cstdint>
 #include <memory>

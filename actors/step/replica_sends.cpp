@@ -1,6 +1,6 @@
 // What a replica sends: its gradients, some of them piece by piece while they are being computed.
 
-#include "troupe/actors/step/replica.hpp"
+#include "actors/step/replica.hpp"
 
 #include <algorithm>
 #include <utility>

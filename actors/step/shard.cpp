@@ -1,8 +1,8 @@
-#include "troupe/actors/step/shard.hpp"
+#include "actors/step/shard.hpp"
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/base/copy_values.hpp"
+#include "actors/base/guard.hpp"
+#include "coordinators/step/placement.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -23,18 +23,18 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/base/version_buffers.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/step/gradient_lanes.hpp"
-#include "troupe/coordinators/run/replica_statistics.hpp"
-#include "troupe/coordinators/step/sums_rule.hpp"
-#include "troupe/data/records/run_recorder.hpp"
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/training/regularization.hpp"
-#include "troupe/models/training/whole_model_step.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/base/test_hooks.hpp"
+#include "actors/base/version_buffers.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "actors/step/gradient_lanes.hpp"
+#include "coordinators/run/replica_statistics.hpp"
+#include "coordinators/step/sums_rule.hpp"
+#include "data/records/run_recorder.hpp"
+#include "models/math/reduction.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/training/regularization.hpp"
+#include "models/training/whole_model_step.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

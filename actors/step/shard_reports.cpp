@@ -1,8 +1,8 @@
 // What a shard tells the director: the book of figures, and why a step was not applied.
 
-#include "troupe/actors/step/shard.hpp"
+#include "actors/step/shard.hpp"
 
-#include "troupe/actors/base/version_hashing.hpp"
+#include "actors/base/version_hashing.hpp"
 
 #include <cmath>
 #include <utility>

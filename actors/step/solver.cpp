@@ -1,14 +1,14 @@
-#include "troupe/actors/step/solver.hpp"
+#include "actors/step/solver.hpp"
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/base/job_rows.hpp"
-#include "troupe/actors/base/version_buffers.hpp"
-#include "troupe/actors/base/version_hashing.hpp"
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/math/lanes.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/solvers/gauss_newton.hpp"
-#include "troupe/models/solvers/least_squares.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/base/job_rows.hpp"
+#include "actors/base/version_buffers.hpp"
+#include "actors/base/version_hashing.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/math/lanes.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "models/solvers/gauss_newton.hpp"
+#include "models/solvers/least_squares.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -10,13 +10,13 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/step/replica_rule.hpp"
-#include "troupe/data/training_rows/row_source.hpp"
-#include "troupe/models/metrics/metric_set.hpp"
-#include "troupe/models/network/model.hpp"
-#include "troupe/models/optimizers/optimizer_options.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "coordinators/step/replica_rule.hpp"
+#include "data/training_rows/row_source.hpp"
+#include "models/metrics/metric_set.hpp"
+#include "models/network/model.hpp"
+#include "models/optimizers/optimizer_options.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

@@ -1,7 +1,7 @@
-#include "troupe/app/cluster/child_processes.hpp"
+#include "app/cluster/child_processes.hpp"
 
-#include "troupe/app/run/signals.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "app/run/signals.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,8 +8,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/links/launch_rule.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/links/launch_rule.hpp"
 
 #include <cstddef>
 #include <deque>

@@ -1,7 +1,7 @@
-#include "troupe/app/cluster/cluster_address.hpp"
+#include "app/cluster/cluster_address.hpp"
 
-#include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "app/cluster/cluster_schema.hpp"
+#include "data/text/failure.hpp"
 
 #include <cerrno>
 #include <cstring>

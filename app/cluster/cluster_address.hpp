@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "troupe/app/cluster/cluster_file.hpp"
+#include "app/cluster/cluster_file.hpp"
 
 #include <string>
 #include <vector>

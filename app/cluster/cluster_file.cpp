@@ -1,11 +1,11 @@
-#include "troupe/app/cluster/cluster_file.hpp"
+#include "app/cluster/cluster_file.hpp"
 
-#include "troupe/app/cluster/cluster_overrides.hpp"
-#include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/app/job/job_draft.hpp"
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
+#include "app/cluster/cluster_overrides.hpp"
+#include "app/cluster/cluster_schema.hpp"
+#include "app/job/job_draft.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/training_modes.hpp"
 
 #include <algorithm>
 #include <filesystem>

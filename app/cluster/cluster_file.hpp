@@ -12,8 +12,8 @@
 
 #pragma once
 
-#include "troupe/app/job/job_file.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "app/job/job_file.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 // A cluster as the text of a file.
 
-#include "troupe/app/cluster/cluster_file.hpp"
-#include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/app/job/job_text.hpp"
+#include "app/cluster/cluster_file.hpp"
+#include "app/cluster/cluster_schema.hpp"
+#include "app/job/job_text.hpp"
 
 #include <filesystem>
 

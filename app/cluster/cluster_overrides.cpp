@@ -1,10 +1,10 @@
-#include "troupe/app/cluster/cluster_overrides.hpp"
+#include "app/cluster/cluster_overrides.hpp"
 
-#include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/app/job/job_draft.hpp"
-#include "troupe/app/toml/override.hpp"
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/models/keys/closest_name.hpp"
+#include "app/cluster/cluster_schema.hpp"
+#include "app/job/job_draft.hpp"
+#include "app/toml/override.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "models/keys/closest_name.hpp"
 
 #include <algorithm>
 #include <filesystem>

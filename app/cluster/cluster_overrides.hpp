@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/app/job/job_errors.hpp"
-#include "troupe/app/toml/override.hpp"
+#include "app/cluster/cluster_schema.hpp"
+#include "app/job/job_errors.hpp"
+#include "app/toml/override.hpp"
 
 #include <map>
 #include <string>

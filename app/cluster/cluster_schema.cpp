@@ -1,8 +1,8 @@
-#include "troupe/app/cluster/cluster_schema.hpp"
+#include "app/cluster/cluster_schema.hpp"
 
-#include "troupe/app/job/job_text.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "app/job/job_text.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/endpoint.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
-#include "troupe/models/keys/key_row.hpp"
-#include "troupe/models/keys/key_table.hpp"
+#include "actors/net/socket/endpoint.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
+#include "models/keys/key_row.hpp"
+#include "models/keys/key_table.hpp"
 
 #include <cstdint>
 #include <optional>

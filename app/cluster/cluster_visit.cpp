@@ -1,8 +1,8 @@
-#include "troupe/app/cluster/cluster_visit.hpp"
+#include "app/cluster/cluster_visit.hpp"
 
-#include "troupe/app/cluster/node_choice.hpp"
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "app/cluster/node_choice.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/text/failure.hpp"
 
 #include <filesystem>
 #include <fstream>

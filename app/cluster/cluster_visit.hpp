@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate/visitor.hpp"
-#include "troupe/app/cluster/cluster_file.hpp"
+#include "actors/net/gate/visitor.hpp"
+#include "app/cluster/cluster_file.hpp"
 
 #include <string>
 

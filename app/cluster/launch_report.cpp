@@ -1,4 +1,4 @@
-#include "troupe/app/cluster/launch_report.hpp"
+#include "app/cluster/launch_report.hpp"
 
 #include <nlohmann/json.hpp>
 

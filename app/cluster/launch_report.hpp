@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/links/launch_rule.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "coordinators/links/launch_rule.hpp"
+#include "data/text/failure.hpp"
 
 #include <deque>
 #include <string>

@@ -1,9 +1,9 @@
-#include "troupe/app/cluster/node_choice.hpp"
+#include "app/cluster/node_choice.hpp"
 
-#include "troupe/actors/net/socket/tls_identity.hpp"
-#include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/keys/closest_name.hpp"
+#include "actors/net/socket/tls_identity.hpp"
+#include "app/cluster/cluster_schema.hpp"
+#include "data/text/failure.hpp"
+#include "models/keys/closest_name.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,10 +2,10 @@
 
 #pragma once
 
-#include "troupe/app/cluster/cluster_file.hpp"
-#include "troupe/app/toml/override.hpp"
-#include "troupe/data/identity/certificate.hpp"
-#include "troupe/data/identity/tls_files.hpp"
+#include "app/cluster/cluster_file.hpp"
+#include "app/toml/override.hpp"
+#include "data/identity/certificate.hpp"
+#include "data/identity/tls_files.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,12 +1,12 @@
-#include "troupe/actors/net/socket/tls_identity.hpp"
-#include "troupe/app/cluster/cluster_file.hpp"
-#include "troupe/app/cluster/node_choice.hpp"
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/disk/secret_file.hpp"
-#include "troupe/data/identity/certificate.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/net/socket/tls_identity.hpp"
+#include "app/cluster/cluster_file.hpp"
+#include "app/cluster/node_choice.hpp"
+#include "app/commands/commands.hpp"
+#include "app/terminal/output.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/disk/secret_file.hpp"
+#include "data/identity/certificate.hpp"
+#include "data/text/failure.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

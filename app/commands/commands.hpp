@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/app/page/page_place.hpp"
+#include "app/page/page_place.hpp"
 
 #include <cstddef>
 #include <cstdint>

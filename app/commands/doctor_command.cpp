@@ -1,8 +1,8 @@
-#include "troupe/app/cluster/cluster_file.hpp"
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/doctor/doctor_judgement.hpp"
-#include "troupe/app/run/training_run.hpp"
-#include "troupe/app/terminal/output.hpp"
+#include "app/cluster/cluster_file.hpp"
+#include "app/commands/commands.hpp"
+#include "app/doctor/doctor_judgement.hpp"
+#include "app/run/training_run.hpp"
+#include "app/terminal/output.hpp"
 
 namespace troupe {
 

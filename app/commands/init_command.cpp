@@ -1,13 +1,13 @@
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/init/job_proposal.hpp"
-#include "troupe/app/job/job_file.hpp"
-#include "troupe/app/terminal/figures_text.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/formats/read_data.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "actors/run/job_data.hpp"
+#include "app/commands/commands.hpp"
+#include "app/init/job_proposal.hpp"
+#include "app/job/job_file.hpp"
+#include "app/terminal/figures_text.hpp"
+#include "app/terminal/output.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/formats/read_data.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,10 +1,10 @@
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/run/training_run.hpp"
-#include "troupe/app/terminal/figures_text.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/data/model_file/saved_model.hpp"
-#include "troupe/models/metrics/prediction_sums.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "app/commands/commands.hpp"
+#include "app/run/training_run.hpp"
+#include "app/terminal/figures_text.hpp"
+#include "app/terminal/output.hpp"
+#include "data/model_file/saved_model.hpp"
+#include "models/metrics/prediction_sums.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <nlohmann/json.hpp>
 

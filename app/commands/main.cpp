@@ -1,6 +1,6 @@
 // The troupe command.
 
-#include "troupe/app/commands/run_command.hpp"
+#include "app/commands/run_command.hpp"
 
 int main(int argc, char** argv) {
   return troupe::run_command(argc, argv);

@@ -1,12 +1,12 @@
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/predict/model_rows.hpp"
-#include "troupe/app/predict/prediction_writer.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/data/formats/text/vocabulary.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/data/text/utf8.hpp"
-#include "troupe/models/base/random.hpp"
+#include "app/commands/commands.hpp"
+#include "app/predict/model_rows.hpp"
+#include "app/predict/prediction_writer.hpp"
+#include "app/terminal/output.hpp"
+#include "data/formats/text/vocabulary.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "data/text/utf8.hpp"
+#include "models/base/random.hpp"
 
 #include <algorithm>
 #include <string_view>

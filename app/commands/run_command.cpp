@@ -1,12 +1,12 @@
-#include "troupe/app/commands/run_command.hpp"
+#include "app/commands/run_command.hpp"
 
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/job/job_text.hpp"
-#include "troupe/app/page/page_place.hpp"
-#include "troupe/app/run/signals.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/app/tools/tool_lines.hpp"
-#include "troupe/models/keys/closest_name.hpp"
+#include "app/commands/commands.hpp"
+#include "app/job/job_text.hpp"
+#include "app/page/page_place.hpp"
+#include "app/run/signals.hpp"
+#include "app/terminal/output.hpp"
+#include "app/tools/tool_lines.hpp"
+#include "models/keys/closest_name.hpp"
 #include "troupe/version.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,8 +1,8 @@
-#include "troupe/app/cluster/cluster_visit.hpp"
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/run/training_run.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/app/terminal/reports.hpp"
+#include "app/cluster/cluster_visit.hpp"
+#include "app/commands/commands.hpp"
+#include "app/run/training_run.hpp"
+#include "app/terminal/output.hpp"
+#include "app/terminal/reports.hpp"
 
 #include <nlohmann/json.hpp>
 

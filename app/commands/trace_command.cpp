@@ -1,7 +1,7 @@
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/run/flight_report.hpp"
-#include "troupe/app/run/trace_output.hpp"
-#include "troupe/app/terminal/output.hpp"
+#include "app/commands/commands.hpp"
+#include "app/run/flight_report.hpp"
+#include "app/run/trace_output.hpp"
+#include "app/terminal/output.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,10 +1,10 @@
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/job/job_file.hpp"
-#include "troupe/app/run/signals.hpp"
-#include "troupe/app/run/system_config.hpp"
-#include "troupe/app/run/training_run.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
+#include "actors/run/job_data.hpp"
+#include "app/commands/commands.hpp"
+#include "app/job/job_file.hpp"
+#include "app/run/signals.hpp"
+#include "app/run/system_config.hpp"
+#include "app/run/training_run.hpp"
+#include "coordinators/job/resolve.hpp"
 
 #include <caf/actor_system.hpp>
 

@@ -1,7 +1,7 @@
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/models/base/arithmetic.hpp"
-#include "troupe/models/math/products.hpp"
+#include "app/commands/commands.hpp"
+#include "app/terminal/output.hpp"
+#include "models/base/arithmetic.hpp"
+#include "models/math/products.hpp"
 #include "troupe/version.hpp"
 
 #include <caf/config.hpp>

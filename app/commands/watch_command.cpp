@@ -1,8 +1,8 @@
-#include "troupe/app/cluster/cluster_visit.hpp"
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/page/page_server.hpp"
-#include "troupe/app/run/signals.hpp"
-#include "troupe/app/terminal/output.hpp"
+#include "app/cluster/cluster_visit.hpp"
+#include "app/commands/commands.hpp"
+#include "app/page/page_server.hpp"
+#include "app/run/signals.hpp"
+#include "app/terminal/output.hpp"
 
 #include <chrono>
 #include <filesystem>

@@ -1,7 +1,7 @@
-#include "troupe/app/doctor/doctor_judgement.hpp"
+#include "app/doctor/doctor_judgement.hpp"
 
-#include "troupe/app/terminal/figures_text.hpp"
-#include "troupe/models/base/arithmetic.hpp"
+#include "app/terminal/figures_text.hpp"
+#include "models/base/arithmetic.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

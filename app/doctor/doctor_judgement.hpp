@@ -4,9 +4,9 @@
 
 #pragma once
 
-#include "troupe/app/doctor/machine_facts.hpp"
-#include "troupe/app/run/planned_run.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "app/doctor/machine_facts.hpp"
+#include "app/run/planned_run.hpp"
+#include "data/text/failure.hpp"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
-#include "troupe/app/doctor/machine_facts.hpp"
+#include "app/doctor/machine_facts.hpp"
 
-#include "troupe/app/cluster/cluster_address.hpp"
-#include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/models/base/arithmetic.hpp"
+#include "app/cluster/cluster_address.hpp"
+#include "app/cluster/cluster_schema.hpp"
+#include "models/base/arithmetic.hpp"
 
 #include <openssl/asn1.h>
 #include <openssl/pem.h>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/app/cluster/cluster_file.hpp"
-#include "troupe/models/math/products.hpp"
+#include "app/cluster/cluster_file.hpp"
+#include "models/math/products.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,9 +1,9 @@
-#include "troupe/app/init/job_proposal.hpp"
+#include "app/init/job_proposal.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/keys/closest_name.hpp"
-#include "troupe/models/keys/toml_value.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/keys/closest_name.hpp"
+#include "models/keys/toml_value.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv_columns.hpp"
+#include "data/formats/csv/csv_columns.hpp"
 
 #include <string>
 #include <utility>

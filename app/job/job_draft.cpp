@@ -1,10 +1,10 @@
-#include "troupe/app/job/job_draft.hpp"
+#include "app/job/job_draft.hpp"
 
-#include "troupe/app/toml/override.hpp"
-#include "troupe/app/toml/parse_toml.hpp"
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/models/keys/key_table.hpp"
+#include "app/toml/override.hpp"
+#include "app/toml/parse_toml.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "models/keys/key_table.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/app/job/job_errors.hpp"
-#include "troupe/app/toml/override.hpp"
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/models/keys/toml_value.hpp"
+#include "app/job/job_errors.hpp"
+#include "app/toml/override.hpp"
+#include "coordinators/job/job.hpp"
+#include "models/keys/toml_value.hpp"
 
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-#include "troupe/app/job/job_errors.hpp"
+#include "app/job/job_errors.hpp"
 
 #include <algorithm>
 #include <stdexcept>

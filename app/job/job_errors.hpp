@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job_problem.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/keys/toml_value.hpp"
+#include "coordinators/job/job_problem.hpp"
+#include "data/text/failure.hpp"
+#include "models/keys/toml_value.hpp"
 
 #include <map>
 #include <string>

@@ -1,8 +1,8 @@
-#include "troupe/app/job/job_file.hpp"
+#include "app/job/job_file.hpp"
 
-#include "troupe/app/job/job_draft.hpp"
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/models/keys/closest_name.hpp"
+#include "app/job/job_draft.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "models/keys/closest_name.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/app/job/job_errors.hpp"
-#include "troupe/app/toml/override.hpp"
-#include "troupe/coordinators/job/job.hpp"
+#include "app/job/job_errors.hpp"
+#include "app/toml/override.hpp"
+#include "coordinators/job/job.hpp"
 
 #include <string>
 #include <vector>

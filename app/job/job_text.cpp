@@ -1,8 +1,8 @@
 // How the schema writes: a job as TOML, and the keys as a table for the documentation.
 
-#include "troupe/app/job/job_text.hpp"
+#include "app/job/job_text.hpp"
 
-#include "troupe/models/keys/key_table.hpp"
+#include "models/keys/key_table.hpp"
 
 #include <filesystem>
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
-#include "troupe/app/page/page_answer.hpp"
+#include "app/page/page_answer.hpp"
 
-#include "troupe/app/page/run_metrics.hpp"
+#include "app/page/run_metrics.hpp"
 
 #include <boost/beast/http/status.hpp>
 #include <fmt/format.h>

@@ -10,8 +10,8 @@
 
 #pragma once
 
-#include "troupe/app/page/page_feed.hpp"
-#include "troupe/app/page/page_request.hpp"
+#include "app/page/page_feed.hpp"
+#include "app/page/page_request.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-#include "troupe/app/page/page_feed.hpp"
+#include "app/page/page_feed.hpp"
 
-#include "troupe/data/records/history_figures.hpp"
+#include "data/records/history_figures.hpp"
 
 #include <algorithm>
 #include <map>

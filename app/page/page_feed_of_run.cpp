@@ -1,9 +1,9 @@
-#include "troupe/app/page/page_feed.hpp"
-#include "troupe/data/records/event_file.hpp"
-#include "troupe/data/records/history_file.hpp"
-#include "troupe/data/records/rounds_file.hpp"
-#include "troupe/data/run_folder/run_directory.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "app/page/page_feed.hpp"
+#include "data/records/event_file.hpp"
+#include "data/records/history_file.hpp"
+#include "data/records/rounds_file.hpp"
+#include "data/run_folder/run_directory.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <filesystem>

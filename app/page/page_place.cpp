@@ -1,4 +1,4 @@
-#include "troupe/app/page/page_place.hpp"
+#include "app/page/page_place.hpp"
 
 #include <CLI/CLI.hpp>
 

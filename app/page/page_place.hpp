@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/identity/tls_files.hpp"
+#include "data/identity/tls_files.hpp"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "troupe/app/page/page_request.hpp"
+#include "app/page/page_request.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>

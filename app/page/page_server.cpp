@@ -1,12 +1,12 @@
-#include "troupe/app/page/page_server.hpp"
+#include "app/page/page_server.hpp"
 
-#include "troupe/actors/net/gate/visit.hpp"
-#include "troupe/actors/net/socket/channel.hpp"
-#include "troupe/app/page/page_answer.hpp"
-#include "troupe/data/disk/secret_file.hpp"
-#include "troupe/data/identity/certificate.hpp"
-#include "troupe/data/privacy/key_file.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/net/gate/visit.hpp"
+#include "actors/net/socket/channel.hpp"
+#include "app/page/page_answer.hpp"
+#include "data/disk/secret_file.hpp"
+#include "data/identity/certificate.hpp"
+#include "data/privacy/key_file.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -7,9 +7,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/endpoint.hpp"
-#include "troupe/app/page/page_feed.hpp"
-#include "troupe/app/page/page_place.hpp"
+#include "actors/net/socket/endpoint.hpp"
+#include "app/page/page_feed.hpp"
+#include "app/page/page_place.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
-#include "troupe/app/page/run_metrics.hpp"
+#include "app/page/run_metrics.hpp"
 
-#include "troupe/data/records/history_figures.hpp"
+#include "data/records/history_figures.hpp"
 
 #include <fmt/format.h>
 

@@ -1,14 +1,14 @@
-#include "troupe/app/predict/model_rows.hpp"
+#include "app/predict/model_rows.hpp"
 
-#include "troupe/app/terminal/figures_text.hpp"
-#include "troupe/data/formats/arrays/read_array.hpp"
-#include "troupe/data/formats/csv/csv_reader.hpp"
-#include "troupe/data/formats/libsvm/libsvm.hpp"
-#include "troupe/data/formats/text/read_text.hpp"
-#include "troupe/data/rows_file/rows_reader.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "app/terminal/figures_text.hpp"
+#include "data/formats/arrays/read_array.hpp"
+#include "data/formats/csv/csv_reader.hpp"
+#include "data/formats/libsvm/libsvm.hpp"
+#include "data/formats/text/read_text.hpp"
+#include "data/rows_file/rows_reader.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <algorithm>
 #include <map>

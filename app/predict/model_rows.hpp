@@ -4,10 +4,10 @@
 
 #pragma once
 
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/data/formats/read_data.hpp"
-#include "troupe/data/model_file/saved_model.hpp"
-#include "troupe/data/table/row_reader.hpp"
+#include "app/commands/commands.hpp"
+#include "data/formats/read_data.hpp"
+#include "data/model_file/saved_model.hpp"
+#include "data/table/row_reader.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,9 +1,9 @@
 // Rows for a model as they are read, their targets and predictions, and options for them (model_rows.hpp).
 
-#include "troupe/app/predict/model_rows.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "app/predict/model_rows.hpp"
+#include "app/terminal/output.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <cmath>

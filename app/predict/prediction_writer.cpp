@@ -1,7 +1,7 @@
-#include "troupe/app/predict/prediction_writer.hpp"
+#include "app/predict/prediction_writer.hpp"
 
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/data/text/number_text.hpp"
+#include "app/terminal/output.hpp"
+#include "data/text/number_text.hpp"
 
 #include <algorithm>
 #include <bit>

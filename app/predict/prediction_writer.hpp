@@ -12,8 +12,8 @@
 
 #pragma once
 
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/model_file/saved_model.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/model_file/saved_model.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,12 +1,12 @@
-#include "troupe/app/predict/run_rows.hpp"
+#include "app/predict/run_rows.hpp"
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/private_run.hpp"
-#include "troupe/app/job/job_file.hpp"
-#include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/data/run_folder/run_directory.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/row_source.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/private_run.hpp"
+#include "app/job/job_file.hpp"
+#include "coordinators/job/private_job.hpp"
+#include "data/run_folder/run_directory.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/row_source.hpp"
 
 #include <filesystem>
 #include <fstream>

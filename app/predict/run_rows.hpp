@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/models/base/names.hpp"
+#include "data/table/dataset.hpp"
+#include "models/base/names.hpp"
 
 #include <cstdint>
 #include <string>

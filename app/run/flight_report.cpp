@@ -1,8 +1,8 @@
-#include "troupe/app/run/flight_report.hpp"
+#include "app/run/flight_report.hpp"
 
-#include "troupe/app/terminal/figures_text.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "app/terminal/figures_text.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/data/records/flight_log.hpp"
+#include "data/records/flight_log.hpp"
 
 #include <cstddef>
 #include <string>

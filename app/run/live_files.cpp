@@ -1,6 +1,6 @@
-#include "troupe/app/run/live_files.hpp"
+#include "app/run/live_files.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <utility>
 

@@ -4,11 +4,11 @@
 
 #pragma once
 
-#include "troupe/data/records/event_file.hpp"
-#include "troupe/data/records/history_file.hpp"
-#include "troupe/data/records/rounds_file.hpp"
-#include "troupe/data/records/tensorboard_file.hpp"
-#include "troupe/data/run_folder/run_directory.hpp"
+#include "data/records/event_file.hpp"
+#include "data/records/history_file.hpp"
+#include "data/records/rounds_file.hpp"
+#include "data/records/tensorboard_file.hpp"
+#include "data/run_folder/run_directory.hpp"
 
 #include <chrono>
 #include <functional>

@@ -1,6 +1,6 @@
-#include "troupe/app/run/planned_run.hpp"
+#include "app/run/planned_run.hpp"
 
-#include "troupe/coordinators/job/training_modes.hpp"
+#include "coordinators/job/training_modes.hpp"
 
 #include <algorithm>
 #include <thread>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/app/job/job_file.hpp"
-#include "troupe/coordinators/parallel/parallel_plan.hpp"
+#include "actors/run/job_data.hpp"
+#include "app/job/job_file.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 
 #include <optional>
 #include <vector>

@@ -1,13 +1,13 @@
-#include "troupe/app/run/run_description.hpp"
+#include "app/run/run_description.hpp"
 
-#include "troupe/actors/base/lane_windows.hpp"
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/data/text/number_text.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "actors/base/lane_windows.hpp"
+#include "actors/run/job_data.hpp"
+#include "coordinators/job/private_job.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "data/text/number_text.hpp"
+#include "data/text/shown_text.hpp"
 
-#include "troupe/models/network/chained_model.hpp"
+#include "models/network/chained_model.hpp"
 
 #include <fmt/format.h>
 

@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/parallel/memory_check.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/parallel/memory_check.hpp"
+#include "data/training_rows/prepare.hpp"
 
 #include <string>
 #include <vector>

@@ -1,15 +1,15 @@
-#include "troupe/app/run/run_start.hpp"
+#include "app/run/run_start.hpp"
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/model_writer.hpp"
-#include "troupe/actors/run/private_run.hpp"
-#include "troupe/actors/run/resuming.hpp"
-#include "troupe/app/job/job_file.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/data/records/summary_file.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/arithmetic.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/model_writer.hpp"
+#include "actors/run/private_run.hpp"
+#include "actors/run/resuming.hpp"
+#include "app/job/job_file.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "data/records/summary_file.hpp"
+#include "data/text/digest.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/arithmetic.hpp"
 
 #include <filesystem>
 #include <fstream>

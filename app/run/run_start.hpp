@@ -3,13 +3,13 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/parallel/memory_check.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/records/training_record.hpp"
-#include "troupe/data/run_folder/folder_claim.hpp"
-#include "troupe/data/run_folder/run_directory.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/parallel/memory_check.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/records/training_record.hpp"
+#include "data/run_folder/folder_claim.hpp"
+#include "data/run_folder/run_directory.hpp"
+#include "data/training_rows/prepare.hpp"
 
 #include <cstdint>
 #include <functional>

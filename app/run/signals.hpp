@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/run/stop_signals.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "coordinators/run/stop_signals.hpp"
+#include "data/text/failure.hpp"
 
 #include <array>
 #include <csignal>

@@ -1,10 +1,10 @@
-#include "troupe/app/run/system_config.hpp"
+#include "app/run/system_config.hpp"
 
-#include "troupe/actors/net/process/networked_process.hpp"
-#include "troupe/actors/run/train.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/net/process/networked_process.hpp"
+#include "actors/run/train.hpp"
+#include "app/terminal/output.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/text/failure.hpp"
 
 #include <caf/atom.hpp>
 

@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

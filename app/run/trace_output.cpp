@@ -1,10 +1,10 @@
-#include "troupe/app/run/trace_output.hpp"
+#include "app/run/trace_output.hpp"
 
-#include "troupe/app/run/signals.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/data/run_folder/flight_files.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "app/run/signals.hpp"
+#include "app/terminal/output.hpp"
+#include "coordinators/job/private_job.hpp"
+#include "data/run_folder/flight_files.hpp"
+#include "data/text/failure.hpp"
 
 #include <fmt/format.h>
 

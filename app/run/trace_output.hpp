@@ -4,10 +4,10 @@
 
 #pragma once
 
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/data/records/run_recorder.hpp"
-#include "troupe/data/records/trace_file.hpp"
+#include "app/commands/commands.hpp"
+#include "coordinators/job/job.hpp"
+#include "data/records/run_recorder.hpp"
+#include "data/records/trace_file.hpp"
 
 #include <memory>
 #include <optional>

@@ -4,14 +4,14 @@
 
 #pragma once
 
-#include "troupe/actors/run/train.hpp"
-#include "troupe/app/commands/commands.hpp"
-#include "troupe/app/job/job_file.hpp"
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/parallel/memory_check.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/records/training_record.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
+#include "actors/run/train.hpp"
+#include "app/commands/commands.hpp"
+#include "app/job/job_file.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/parallel/memory_check.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/records/training_record.hpp"
+#include "data/training_rows/prepare.hpp"
 
 #include <functional>
 #include <memory>

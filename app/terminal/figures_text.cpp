@@ -1,7 +1,7 @@
-#include "troupe/app/terminal/figures_text.hpp"
+#include "app/terminal/figures_text.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <fmt/format.h>
 

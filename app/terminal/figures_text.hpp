@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/text/text_table.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/text/text_table.hpp"
 
 #include <nlohmann/json.hpp>
 

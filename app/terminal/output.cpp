@@ -1,6 +1,6 @@
-#include "troupe/app/terminal/output.hpp"
+#include "app/terminal/output.hpp"
 
-#include "troupe/app/job/job_errors.hpp"
+#include "app/job/job_errors.hpp"
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>

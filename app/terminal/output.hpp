@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <exception>
 #include <string>

@@ -1,9 +1,9 @@
-#include "troupe/app/terminal/figures_text.hpp"
-#include "troupe/app/terminal/reports.hpp"
-#include "troupe/coordinators/job/memory_need.hpp"
-#include "troupe/coordinators/parallel/model_split.hpp"
-#include "troupe/coordinators/parallel/parallel_plan.hpp"
-#include "troupe/data/text/text_table.hpp"
+#include "app/terminal/figures_text.hpp"
+#include "app/terminal/reports.hpp"
+#include "coordinators/job/memory_need.hpp"
+#include "coordinators/parallel/model_split.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
+#include "data/text/text_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
-#include "troupe/app/terminal/progress.hpp"
+#include "app/terminal/progress.hpp"
 
-#include "troupe/data/records/history_figures.hpp"
+#include "data/records/history_figures.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/actors/run/train.hpp"
+#include "actors/run/train.hpp"
 
 #include <chrono>
 #include <cstddef>

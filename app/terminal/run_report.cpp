@@ -1,7 +1,7 @@
-#include "troupe/app/terminal/figures_text.hpp"
-#include "troupe/app/terminal/reports.hpp"
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/data/records/training_record.hpp"
+#include "app/terminal/figures_text.hpp"
+#include "app/terminal/reports.hpp"
+#include "data/records/history_figures.hpp"
+#include "data/records/training_record.hpp"
 
 #include <fmt/format.h>
 

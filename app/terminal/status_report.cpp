@@ -1,11 +1,11 @@
-#include "troupe/app/terminal/figures_text.hpp"
-#include "troupe/app/terminal/reports.hpp"
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/data/records/trainer_table.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/json_value.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/data/text/text_table.hpp"
+#include "app/terminal/figures_text.hpp"
+#include "app/terminal/reports.hpp"
+#include "data/records/history_figures.hpp"
+#include "data/records/trainer_table.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/json_value.hpp"
+#include "data/text/shown_text.hpp"
+#include "data/text/text_table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-#include "troupe/app/toml/override.hpp"
+#include "app/toml/override.hpp"
 
-#include "troupe/app/toml/parse_toml.hpp"
+#include "app/toml/parse_toml.hpp"
 
 #include <unistd.h>
 

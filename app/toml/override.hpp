@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/models/keys/key_table.hpp"
-#include "troupe/models/keys/toml_value.hpp"
+#include "models/keys/key_table.hpp"
+#include "models/keys/toml_value.hpp"
 
 #include <algorithm>
 #include <optional>

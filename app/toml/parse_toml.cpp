@@ -1,4 +1,4 @@
-#include "troupe/app/toml/parse_toml.hpp"
+#include "app/toml/parse_toml.hpp"
 
 #include <toml++/toml.h>
 

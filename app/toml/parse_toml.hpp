@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/models/keys/toml_value.hpp"
+#include "models/keys/toml_value.hpp"
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
-#include "troupe/app/tools/tool_lines.hpp"
+#include "app/tools/tool_lines.hpp"
 
-#include "troupe/app/page/page_answer.hpp"
-#include "troupe/app/run/training_run.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "app/page/page_answer.hpp"
+#include "app/run/training_run.hpp"
+#include "data/text/failure.hpp"
 
 #include <CLI/CLI.hpp>
 

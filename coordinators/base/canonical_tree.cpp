@@ -1,4 +1,4 @@
-#include "troupe/coordinators/base/canonical_tree.hpp"
+#include "coordinators/base/canonical_tree.hpp"
 
 #include <utility>
 

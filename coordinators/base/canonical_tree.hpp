@@ -8,9 +8,9 @@
 
 #pragma once
 
-#include "troupe/models/base/index_range.hpp"
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
+#include "models/base/index_range.hpp"
+#include "models/math/reduction.hpp"
+#include "models/math/tree_accumulator.hpp"
 
 #include <cstddef>
 #include <cstdint>

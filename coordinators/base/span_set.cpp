@@ -1,4 +1,4 @@
-#include "troupe/coordinators/base/span_set.hpp"
+#include "coordinators/base/span_set.hpp"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/models/base/float_view.hpp"
-#include "troupe/models/base/names.hpp"
+#include "models/base/float_view.hpp"
+#include "models/base/names.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/collective/collective_rule.hpp"
+#include "coordinators/collective/collective_rule.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <stdexcept>

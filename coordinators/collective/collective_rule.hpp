@@ -23,12 +23,12 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/canonical_tree.hpp"
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/collective/collective_call.hpp"
-#include "troupe/coordinators/collective/part_pieces.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/base/buffer.hpp"
+#include "coordinators/base/canonical_tree.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/collective/collective_call.hpp"
+#include "coordinators/collective/part_pieces.hpp"
+#include "coordinators/step/placement.hpp"
+#include "models/base/buffer.hpp"
 
 #include <array>
 #include <cstdint>

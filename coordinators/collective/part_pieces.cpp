@@ -1,4 +1,4 @@
-#include "troupe/coordinators/collective/part_pieces.hpp"
+#include "coordinators/collective/part_pieces.hpp"
 
 #include <algorithm>
 #include <utility>

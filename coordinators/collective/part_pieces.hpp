@@ -11,9 +11,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/collective/collective_call.hpp"
-#include "troupe/coordinators/exchange/link_limits.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/collective/collective_call.hpp"
+#include "coordinators/exchange/link_limits.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/exchange/arriving_tensor.hpp"
+#include "coordinators/exchange/arriving_tensor.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -10,9 +10,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/span_set.hpp"
-#include "troupe/coordinators/exchange/exchange_messages.hpp"
-#include "troupe/models/base/element_window.hpp"
+#include "coordinators/base/span_set.hpp"
+#include "coordinators/exchange/exchange_messages.hpp"
+#include "models/base/element_window.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/tensor_name.hpp"
-#include "troupe/models/base/float_view.hpp"
+#include "coordinators/exchange/tensor_name.hpp"
+#include "models/base/float_view.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/exchange/expected_tensor.hpp"
+#include "coordinators/exchange/expected_tensor.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -30,8 +30,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/arriving_tensor.hpp"
-#include "troupe/coordinators/exchange/repair_clock.hpp"
+#include "coordinators/exchange/arriving_tensor.hpp"
+#include "coordinators/exchange/repair_clock.hpp"
 
 #include <cstddef>
 #include <cstdint>

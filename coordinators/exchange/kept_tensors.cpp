@@ -1,4 +1,4 @@
-#include "troupe/coordinators/exchange/kept_tensors.hpp"
+#include "coordinators/exchange/kept_tensors.hpp"
 
 #include <utility>
 

@@ -8,9 +8,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/span_set.hpp"
-#include "troupe/coordinators/exchange/exchange_messages.hpp"
-#include "troupe/coordinators/exchange/link_limits.hpp"
+#include "coordinators/base/span_set.hpp"
+#include "coordinators/exchange/exchange_messages.hpp"
+#include "coordinators/exchange/link_limits.hpp"
 
 #include <algorithm>
 #include <cstddef>

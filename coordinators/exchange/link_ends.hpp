@@ -25,9 +25,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/exchange_messages.hpp"
-#include "troupe/coordinators/exchange/link_limits.hpp"
-#include "troupe/coordinators/exchange/repair_clock.hpp"
+#include "coordinators/exchange/exchange_messages.hpp"
+#include "coordinators/exchange/link_limits.hpp"
+#include "coordinators/exchange/repair_clock.hpp"
 
 #include <cstddef>
 #include <cstdint>

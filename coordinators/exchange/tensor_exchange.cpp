@@ -1,4 +1,4 @@
-#include "troupe/coordinators/exchange/tensor_exchange.hpp"
+#include "coordinators/exchange/tensor_exchange.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -31,9 +31,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/expected_tensor.hpp"
-#include "troupe/coordinators/exchange/kept_tensors.hpp"
-#include "troupe/coordinators/exchange/link_ends.hpp"
+#include "coordinators/exchange/expected_tensor.hpp"
+#include "coordinators/exchange/kept_tensors.hpp"
+#include "coordinators/exchange/link_ends.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,8 +6,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/canonical_tree.hpp"
-#include "troupe/models/base/names.hpp"
+#include "coordinators/base/canonical_tree.hpp"
+#include "models/base/names.hpp"
 
 #include <array>
 #include <compare>

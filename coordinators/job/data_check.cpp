@@ -1,4 +1,4 @@
-#include "troupe/coordinators/job/job_check.hpp"
+#include "coordinators/job/job_check.hpp"
 
 #include <cmath>
 #include <map>

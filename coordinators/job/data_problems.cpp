@@ -1,10 +1,10 @@
 // What of a resolved job does not fit its data (resolve.hpp).
 
-#include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/models/network/chained_model.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "coordinators/job/private_job.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "models/network/chained_model.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <fmt/format.h>
 

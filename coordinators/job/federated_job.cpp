@@ -1,8 +1,8 @@
-#include "troupe/coordinators/job/federated_job.hpp"
+#include "coordinators/job/federated_job.hpp"
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/coordinators/modes/model_merger.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/private_job.hpp"
+#include "coordinators/modes/model_merger.hpp"
 
 #include <algorithm>
 #include <cmath>

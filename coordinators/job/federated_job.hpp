@@ -2,9 +2,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/job_problem.hpp"
-#include "troupe/coordinators/modes/federated_rounds.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/job/job_problem.hpp"
+#include "coordinators/modes/federated_rounds.hpp"
 
 #include <cstddef>
 

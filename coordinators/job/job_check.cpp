@@ -1,9 +1,9 @@
-#include "troupe/coordinators/job/job_check.hpp"
+#include "coordinators/job/job_check.hpp"
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/models/kinds/optimizer_kinds.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "models/kinds/optimizer_kinds.hpp"
 
 #include <algorithm>
 #include <cmath>

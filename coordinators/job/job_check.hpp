@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/job_problem.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/job/job_problem.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,8 +1,8 @@
-#include "troupe/coordinators/job/job_check.hpp"
+#include "coordinators/job/job_check.hpp"
 
-#include "troupe/models/kinds/metric_kinds.hpp"
-#include "troupe/models/kinds/model_kinds.hpp"
-#include "troupe/models/kinds/optimizer_kinds.hpp"
+#include "models/kinds/metric_kinds.hpp"
+#include "models/kinds/model_kinds.hpp"
+#include "models/kinds/optimizer_kinds.hpp"
 
 namespace troupe {
 

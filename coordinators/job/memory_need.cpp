@@ -1,9 +1,9 @@
-#include "troupe/coordinators/job/memory_need.hpp"
+#include "coordinators/job/memory_need.hpp"
 
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/models/base/saturating.hpp"
-#include "troupe/models/network/chained_model.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "models/base/saturating.hpp"
+#include "models/network/chained_model.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <fmt/format.h>
 

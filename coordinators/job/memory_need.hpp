@@ -6,9 +6,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job_problem.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/models/base/names.hpp"
+#include "coordinators/job/job_problem.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "models/base/names.hpp"
 
 #include <array>
 #include <cstdint>

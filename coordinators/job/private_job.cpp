@@ -1,6 +1,6 @@
-#include "troupe/coordinators/job/private_job.hpp"
+#include "coordinators/job/private_job.hpp"
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
 
 #include <algorithm>
 #include <cmath>

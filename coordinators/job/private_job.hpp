@@ -2,10 +2,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/job_problem.hpp"
-#include "troupe/coordinators/modes/privacy_budget.hpp"
-#include "troupe/models/privacy/private_sum.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/job/job_problem.hpp"
+#include "coordinators/modes/privacy_budget.hpp"
+#include "models/privacy/private_sum.hpp"
 
 #include <optional>
 

@@ -1,12 +1,12 @@
-#include "troupe/coordinators/job/resolve.hpp"
+#include "coordinators/job/resolve.hpp"
 
-#include "troupe/coordinators/job/federated_job.hpp"
-#include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/kinds/model_kinds.hpp"
-#include "troupe/models/kinds/optimizer_kinds.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "coordinators/job/federated_job.hpp"
+#include "coordinators/job/private_job.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "models/base/rounding.hpp"
+#include "models/kinds/model_kinds.hpp"
+#include "models/kinds/optimizer_kinds.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <algorithm>
 

@@ -3,13 +3,13 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/job_problem.hpp"
-#include "troupe/coordinators/job/stop_rule.hpp"
-#include "troupe/coordinators/parallel/model_split.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/models/metrics/metric_set.hpp"
-#include "troupe/models/network/model.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/job/job_problem.hpp"
+#include "coordinators/job/stop_rule.hpp"
+#include "coordinators/parallel/model_split.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "models/metrics/metric_set.hpp"
+#include "models/network/model.hpp"
 
 #include <memory>
 #include <optional>

@@ -4,17 +4,17 @@
 // model files have it. Keys that the table does not name and that have a part in the bits follow where
 // they differ from their defaults: a new key needs no line here.
 
-#include "troupe/coordinators/job/federated_job.hpp"
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/models/base/arithmetic.hpp"
-#include "troupe/models/kinds/metric_kinds.hpp"
-#include "troupe/models/kinds/model_kinds.hpp"
-#include "troupe/models/kinds/optimizer_kinds.hpp"
-#include "troupe/models/kinds/probe.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "coordinators/job/federated_job.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/private_job.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "models/base/arithmetic.hpp"
+#include "models/kinds/metric_kinds.hpp"
+#include "models/kinds/model_kinds.hpp"
+#include "models/kinds/optimizer_kinds.hpp"
+#include "models/kinds/probe.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <algorithm>
 

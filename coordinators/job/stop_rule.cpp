@@ -1,4 +1,4 @@
-#include "troupe/coordinators/job/stop_rule.hpp"
+#include "coordinators/job/stop_rule.hpp"
 
 namespace troupe {
 

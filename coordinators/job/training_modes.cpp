@@ -1,9 +1,9 @@
-#include "troupe/coordinators/job/training_modes.hpp"
+#include "coordinators/job/training_modes.hpp"
 
-#include "troupe/coordinators/job/federated_job.hpp"
-#include "troupe/coordinators/job/job_problem.hpp"
-#include "troupe/coordinators/job/private_job.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "coordinators/job/federated_job.hpp"
+#include "coordinators/job/job_problem.hpp"
+#include "coordinators/job/private_job.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -17,12 +17,12 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/job/job_problem.hpp"
-#include "troupe/coordinators/modes/asynchronous_coordinator.hpp"
-#include "troupe/coordinators/modes/local_rounds.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/models/base/saved_state.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/job/job_problem.hpp"
+#include "coordinators/modes/asynchronous_coordinator.hpp"
+#include "coordinators/modes/local_rounds.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "models/base/saved_state.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/links/admission.hpp"
+#include "coordinators/links/admission.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@
 namespace troupe {
 
 /// Counts changes of what processes say to each other; another number is another language.
-inline constexpr uint64_t protocol_number = 13;
+inline constexpr uint64_t protocol_number = 14;
 
 /// What a process says of itself before anything else.
 struct process_facts {

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
+#include "coordinators/base/moment.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/links/launch_rule.hpp"
+#include "coordinators/links/launch_rule.hpp"
 
-#include "troupe/coordinators/run/stop_signals.hpp"
+#include "coordinators/run/stop_signals.hpp"
 
 #include <algorithm>
 #include <csignal>

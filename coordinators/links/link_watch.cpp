@@ -1,4 +1,4 @@
-#include "troupe/coordinators/links/link_watch.hpp"
+#include "coordinators/links/link_watch.hpp"
 
 #include <algorithm>
 #include <chrono>

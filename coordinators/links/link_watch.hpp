@@ -13,8 +13,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/carrier_choice.hpp"
-#include "troupe/coordinators/base/moment.hpp"
+#include "coordinators/base/carrier_choice.hpp"
+#include "coordinators/base/moment.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/links/name_book.hpp"
+#include "coordinators/links/name_book.hpp"
 
 namespace troupe {
 

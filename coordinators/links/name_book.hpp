@@ -20,7 +20,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
+#include "coordinators/base/moment.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
 
 namespace troupe {
 

@@ -5,8 +5,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/carrier_choice.hpp"
-#include "troupe/coordinators/base/moment.hpp"
+#include "coordinators/base/carrier_choice.hpp"
+#include "coordinators/base/moment.hpp"
 
 #include <algorithm>
 #include <cstddef>

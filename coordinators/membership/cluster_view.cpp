@@ -1,7 +1,7 @@
-#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "coordinators/membership/cluster_view.hpp"
 
-#include "troupe/coordinators/parallel/model_split.hpp"
-#include "troupe/coordinators/step/placement.hpp"
+#include "coordinators/parallel/model_split.hpp"
+#include "coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <map>

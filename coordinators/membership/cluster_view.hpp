@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/parallel/grid.hpp"
+#include "coordinators/parallel/grid.hpp"
 
 #include <compare>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/membership/lost_work.hpp"
+#include "coordinators/membership/lost_work.hpp"
 
 #include <algorithm>
 #include <set>

@@ -23,8 +23,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/membership/cluster_view.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/membership/membership_rule.hpp"
+#include "coordinators/membership/membership_rule.hpp"
 
 #include <algorithm>
 #include <tuple>

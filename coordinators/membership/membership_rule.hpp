@@ -47,8 +47,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/membership/view_placement.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/membership/view_placement.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,8 @@
 // What the membership rule does about who is here: terms, views, waits, the end.
 
-#include "troupe/coordinators/membership/membership_rule.hpp"
-#include "troupe/coordinators/membership/view_placement.hpp"
-#include "troupe/coordinators/step/placement.hpp"
+#include "coordinators/membership/membership_rule.hpp"
+#include "coordinators/membership/view_placement.hpp"
+#include "coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/membership/view_placement.hpp"
+#include "coordinators/membership/view_placement.hpp"
 
-#include "troupe/coordinators/step/placement.hpp"
+#include "coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <optional>

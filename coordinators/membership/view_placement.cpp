@@ -1,8 +1,8 @@
-#include "troupe/coordinators/membership/view_placement.hpp"
+#include "coordinators/membership/view_placement.hpp"
 
-#include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/parallel/model_split.hpp"
-#include "troupe/coordinators/step/placement.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/parallel/model_split.hpp"
+#include "coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <cassert>

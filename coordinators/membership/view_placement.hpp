@@ -10,8 +10,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/parallel/model_split.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/parallel/model_split.hpp"
 
 #include <span>
 #include <vector>

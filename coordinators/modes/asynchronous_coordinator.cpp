@@ -1,6 +1,6 @@
-#include "troupe/coordinators/modes/asynchronous_coordinator.hpp"
+#include "coordinators/modes/asynchronous_coordinator.hpp"
 
-#include "troupe/models/base/rounding.hpp"
+#include "models/base/rounding.hpp"
 
 #include <algorithm>
 #include <limits>

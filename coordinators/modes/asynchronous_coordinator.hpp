@@ -15,9 +15,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/modes/gradients_coordinator.hpp"
-#include "troupe/coordinators/modes/staleness_rule.hpp"
-#include "troupe/models/merging/delay_compensation.hpp"
+#include "coordinators/modes/gradients_coordinator.hpp"
+#include "coordinators/modes/staleness_rule.hpp"
+#include "models/merging/delay_compensation.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/coordinators/modes/cohort.hpp"
+#include "coordinators/modes/cohort.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/math/elementary.hpp"
+#include "models/base/random.hpp"
+#include "models/math/elementary.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -18,8 +18,8 @@
 
 #pragma once
 
-#include "troupe/models/base/index_range.hpp"
-#include "troupe/models/base/names.hpp"
+#include "models/base/index_range.hpp"
+#include "models/base/names.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,9 +1,9 @@
-#include "troupe/coordinators/modes/federated_rounds.hpp"
+#include "coordinators/modes/federated_rounds.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/math/lanes.hpp"
-#include "troupe/models/privacy/secret_stream.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/rounding.hpp"
+#include "models/math/lanes.hpp"
+#include "models/privacy/secret_stream.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -23,14 +23,14 @@
 
 #pragma once
 
-#include "troupe/coordinators/modes/cohort.hpp"
-#include "troupe/coordinators/modes/model_merger.hpp"
-#include "troupe/models/base/saved_state.hpp"
-#include "troupe/models/merging/outer_rule.hpp"
-#include "troupe/models/merging/parameter_average.hpp"
-#include "troupe/models/merging/ring_sum.hpp"
-#include "troupe/models/privacy/private_sum.hpp"
-#include "troupe/models/training/round_record.hpp"
+#include "coordinators/modes/cohort.hpp"
+#include "coordinators/modes/model_merger.hpp"
+#include "models/base/saved_state.hpp"
+#include "models/merging/outer_rule.hpp"
+#include "models/merging/parameter_average.hpp"
+#include "models/merging/ring_sum.hpp"
+#include "models/privacy/private_sum.hpp"
+#include "models/training/round_record.hpp"
 
 #include <algorithm>
 #include <cstddef>

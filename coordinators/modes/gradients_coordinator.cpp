@@ -1,11 +1,11 @@
-#include "troupe/coordinators/modes/gradients_coordinator.hpp"
+#include "coordinators/modes/gradients_coordinator.hpp"
 
-#include "troupe/coordinators/base/canonical_tree.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "coordinators/base/canonical_tree.hpp"
+#include "coordinators/step/placement.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/rounding.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <algorithm>
 #include <array>

@@ -23,12 +23,12 @@
 
 #pragma once
 
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/base/saved_state.hpp"
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/parameter_layout.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/training/regularization.hpp"
+#include "models/base/buffer.hpp"
+#include "models/base/saved_state.hpp"
+#include "models/math/reduction.hpp"
+#include "models/network/parameter_layout.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/training/regularization.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
-#include "troupe/coordinators/modes/local_rounds.hpp"
+#include "coordinators/modes/local_rounds.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/math/lanes.hpp"
-#include "troupe/models/merging/average.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/rounding.hpp"
+#include "models/math/lanes.hpp"
+#include "models/merging/average.hpp"
 
 #include <algorithm>
 #include <cstring>

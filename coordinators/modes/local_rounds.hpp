@@ -20,10 +20,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/modes/model_merger.hpp"
-#include "troupe/models/base/saved_state.hpp"
-#include "troupe/models/merging/outer_rule.hpp"
-#include "troupe/models/merging/parameter_average.hpp"
+#include "coordinators/modes/model_merger.hpp"
+#include "models/base/saved_state.hpp"
+#include "models/merging/outer_rule.hpp"
+#include "models/merging/parameter_average.hpp"
 
 #include <cstddef>
 #include <cstdint>

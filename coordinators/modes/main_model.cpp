@@ -1,4 +1,4 @@
-#include "troupe/coordinators/modes/main_model.hpp"
+#include "coordinators/modes/main_model.hpp"
 
 #include <chrono>
 #include <utility>

@@ -9,11 +9,11 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/step/replica_rule.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/buffer.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/step/replica_rule.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "models/base/batch.hpp"
+#include "models/base/buffer.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,8 +1,8 @@
-#include "troupe/coordinators/modes/model_merger.hpp"
+#include "coordinators/modes/model_merger.hpp"
 
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/merging/average.hpp"
-#include "troupe/models/merging/regression_mean.hpp"
+#include "models/base/rounding.hpp"
+#include "models/merging/average.hpp"
+#include "models/merging/regression_mean.hpp"
 
 #include <algorithm>
 #include <stdexcept>

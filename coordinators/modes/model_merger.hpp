@@ -17,10 +17,10 @@
 
 #pragma once
 
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/merging/merge_weights.hpp"
-#include "troupe/models/merging/robust.hpp"
-#include "troupe/models/network/parameter_layout.hpp"
+#include "models/base/buffer.hpp"
+#include "models/merging/merge_weights.hpp"
+#include "models/merging/robust.hpp"
+#include "models/network/parameter_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
-#include "troupe/coordinators/modes/online_learner.hpp"
+#include "coordinators/modes/online_learner.hpp"
 
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/rounding.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <fmt/format.h>
 

@@ -17,9 +17,9 @@
 
 #pragma once
 
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/model.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/math/reduction.hpp"
+#include "models/network/model.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <cstddef>
 #include <cstdint>

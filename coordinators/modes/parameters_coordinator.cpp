@@ -1,8 +1,8 @@
-#include "troupe/coordinators/modes/parameters_coordinator.hpp"
+#include "coordinators/modes/parameters_coordinator.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/math/reduction.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/rounding.hpp"
+#include "models/math/reduction.hpp"
 
 #include <algorithm>
 #include <array>

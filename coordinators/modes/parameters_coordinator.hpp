@@ -24,9 +24,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/modes/model_merger.hpp"
-#include "troupe/models/merging/outer_rule.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/modes/model_merger.hpp"
+#include "models/merging/outer_rule.hpp"
 
 #include <cstddef>
 #include <cstdint>

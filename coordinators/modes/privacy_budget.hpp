@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "troupe/models/privacy/accountant.hpp"
+#include "models/privacy/accountant.hpp"
 
 #include <cstdint>
 #include <optional>

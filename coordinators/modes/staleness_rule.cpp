@@ -1,6 +1,6 @@
-#include "troupe/coordinators/modes/staleness_rule.hpp"
+#include "coordinators/modes/staleness_rule.hpp"
 
-#include "troupe/models/math/elementary.hpp"
+#include "models/math/elementary.hpp"
 
 #include <algorithm>
 #include <cmath>

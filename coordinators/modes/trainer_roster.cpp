@@ -1,6 +1,6 @@
-#include "troupe/coordinators/modes/trainer_roster.hpp"
+#include "coordinators/modes/trainer_roster.hpp"
 
-#include "troupe/coordinators/step/placement.hpp"
+#include "coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -21,11 +21,11 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/canonical_tree.hpp"
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/run/replica_statistics.hpp"
-#include "troupe/models/base/buffer.hpp"
+#include "coordinators/base/canonical_tree.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/run/replica_statistics.hpp"
+#include "models/base/buffer.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/parallel/grid.hpp"
+#include "coordinators/parallel/grid.hpp"
 
-#include "troupe/coordinators/step/placement.hpp"
+#include "coordinators/step/placement.hpp"
 
 #include <algorithm>
 #include <iterator>

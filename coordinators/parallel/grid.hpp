@@ -12,8 +12,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/canonical_tree.hpp"
-#include "troupe/coordinators/parallel/pipeline_schedule.hpp"
+#include "coordinators/base/canonical_tree.hpp"
+#include "coordinators/parallel/pipeline_schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>

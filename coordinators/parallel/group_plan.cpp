@@ -1,10 +1,10 @@
-#include "troupe/coordinators/parallel/group_plan.hpp"
+#include "coordinators/parallel/group_plan.hpp"
 
-#include "troupe/coordinators/parallel/grid.hpp"
-#include "troupe/coordinators/parallel/segment_fetching.hpp"
-#include "troupe/models/losses/split_loss.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "coordinators/parallel/grid.hpp"
+#include "coordinators/parallel/segment_fetching.hpp"
+#include "models/losses/split_loss.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <algorithm>
 #include <array>

@@ -27,10 +27,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/parallel/pipeline_schedule.hpp"
-#include "troupe/coordinators/parallel/seam_routes.hpp"
-#include "troupe/coordinators/parallel/tile_window.hpp"
-#include "troupe/models/network/model.hpp"
+#include "coordinators/parallel/pipeline_schedule.hpp"
+#include "coordinators/parallel/seam_routes.hpp"
+#include "coordinators/parallel/tile_window.hpp"
+#include "models/network/model.hpp"
 
 #include <array>
 #include <cstddef>

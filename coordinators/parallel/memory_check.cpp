@@ -1,6 +1,6 @@
-#include "troupe/coordinators/parallel/memory_check.hpp"
+#include "coordinators/parallel/memory_check.hpp"
 
-#include "troupe/models/base/saturating.hpp"
+#include "models/base/saturating.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/parallel/parallel_plan.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/parallel/model_split.hpp"
+#include "coordinators/parallel/model_split.hpp"
 
 namespace troupe {
 

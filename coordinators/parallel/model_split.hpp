@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/parallel/grid.hpp"
+#include "coordinators/parallel/grid.hpp"
 
 #include <cstddef>
 #include <cstdint>

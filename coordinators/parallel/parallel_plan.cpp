@@ -1,10 +1,10 @@
-#include "troupe/coordinators/parallel/parallel_plan.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/coordinators/membership/view_placement.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "coordinators/membership/view_placement.hpp"
+#include "coordinators/step/placement.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/coordinators/parallel/process_plan.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "coordinators/parallel/process_plan.hpp"
 
 #include <string>
 #include <vector>

@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/models/base/names.hpp"
+#include "models/base/names.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,13 +1,13 @@
-#include "troupe/coordinators/parallel/process_plan.hpp"
+#include "coordinators/parallel/process_plan.hpp"
 
-#include "troupe/coordinators/base/span_set.hpp"
-#include "troupe/coordinators/exchange/link_limits.hpp"
-#include "troupe/coordinators/exchange/tensor_name.hpp"
-#include "troupe/coordinators/parallel/segment_fetching.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
-#include "troupe/models/training/whole_model_step.hpp"
-#include "troupe/models/whole_model/whole_model_rule.hpp"
+#include "coordinators/base/span_set.hpp"
+#include "coordinators/exchange/link_limits.hpp"
+#include "coordinators/exchange/tensor_name.hpp"
+#include "coordinators/parallel/segment_fetching.hpp"
+#include "coordinators/step/placement.hpp"
+#include "models/segments/segment_chain.hpp"
+#include "models/training/whole_model_step.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -29,10 +29,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/memory_need.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
-#include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/parallel/group_plan.hpp"
+#include "coordinators/job/memory_need.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/parallel/group_plan.hpp"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/parallel/seam_routes.hpp"
+#include "coordinators/parallel/seam_routes.hpp"
 
 #include <algorithm>
 #include <utility>

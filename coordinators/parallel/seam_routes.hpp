@@ -20,10 +20,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/parallel/grid.hpp"
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/float_view.hpp"
-#include "troupe/models/segments/layer_cuts.hpp"
+#include "coordinators/parallel/grid.hpp"
+#include "models/base/batch.hpp"
+#include "models/base/float_view.hpp"
+#include "models/segments/layer_cuts.hpp"
 
 #include <array>
 #include <cstddef>

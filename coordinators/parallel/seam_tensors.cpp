@@ -1,7 +1,7 @@
-#include "troupe/coordinators/parallel/seam_tensors.hpp"
+#include "coordinators/parallel/seam_tensors.hpp"
 
-#include "troupe/models/losses/split_loss.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "models/losses/split_loss.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <algorithm>
 #include <bit>

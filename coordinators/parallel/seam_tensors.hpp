@@ -13,10 +13,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/expected_tensor.hpp"
-#include "troupe/coordinators/exchange/kept_tensors.hpp"
-#include "troupe/coordinators/parallel/seam_routes.hpp"
-#include "troupe/models/network/model.hpp"
+#include "coordinators/exchange/expected_tensor.hpp"
+#include "coordinators/exchange/kept_tensors.hpp"
+#include "coordinators/parallel/seam_routes.hpp"
+#include "models/network/model.hpp"
 
 #include <cstddef>
 #include <cstdint>

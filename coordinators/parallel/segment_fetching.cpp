@@ -1,6 +1,6 @@
-#include "troupe/coordinators/parallel/segment_fetching.hpp"
+#include "coordinators/parallel/segment_fetching.hpp"
 
-#include "troupe/coordinators/parallel/tile_window.hpp"
+#include "coordinators/parallel/tile_window.hpp"
 
 #include <algorithm>
 

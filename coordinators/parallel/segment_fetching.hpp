@@ -14,10 +14,10 @@
 
 #pragma once
 
-#include "troupe/coordinators/parallel/grid.hpp"
-#include "troupe/coordinators/parallel/tile_rule.hpp"
-#include "troupe/models/base/element_window.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "coordinators/parallel/grid.hpp"
+#include "coordinators/parallel/tile_rule.hpp"
+#include "models/base/element_window.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <cstddef>
 #include <map>

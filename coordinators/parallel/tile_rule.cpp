@@ -1,4 +1,4 @@
-#include "troupe/coordinators/parallel/tile_rule.hpp"
+#include "coordinators/parallel/tile_rule.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -35,8 +35,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/canonical_tree.hpp"
-#include "troupe/coordinators/parallel/pipeline_schedule.hpp"
+#include "coordinators/base/canonical_tree.hpp"
+#include "coordinators/parallel/pipeline_schedule.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/parallel/tile_window.hpp"
+#include "coordinators/parallel/tile_window.hpp"
 
 #include <algorithm>
 #include <utility>

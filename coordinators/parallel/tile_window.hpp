@@ -5,9 +5,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/parallel/grid.hpp"
-#include "troupe/models/base/element_window.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "coordinators/parallel/grid.hpp"
+#include "models/base/element_window.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/run/director_rule.hpp"
+#include "coordinators/run/director_rule.hpp"
 
-#include "troupe/models/math/tree_accumulator.hpp"
+#include "models/math/tree_accumulator.hpp"
 
 #include <algorithm>
 #include <limits>

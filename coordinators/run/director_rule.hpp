@@ -30,11 +30,11 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/stop_rule.hpp"
-#include "troupe/coordinators/run/plateau_rule.hpp"
-#include "troupe/coordinators/step/replica_rule.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/models/base/batch.hpp"
+#include "coordinators/job/stop_rule.hpp"
+#include "coordinators/run/plateau_rule.hpp"
+#include "coordinators/step/replica_rule.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "models/base/batch.hpp"
 
 #include <map>
 #include <optional>

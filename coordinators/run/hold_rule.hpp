@@ -37,7 +37,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "coordinators/membership/cluster_view.hpp"
 
 #include <map>
 #include <string>

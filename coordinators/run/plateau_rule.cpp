@@ -1,4 +1,4 @@
-#include "troupe/coordinators/run/plateau_rule.hpp"
+#include "coordinators/run/plateau_rule.hpp"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/stop_rule.hpp"
-#include "troupe/models/training/schedule.hpp"
+#include "coordinators/job/stop_rule.hpp"
+#include "models/training/schedule.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -8,8 +8,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/run/training_statistics.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/run/training_statistics.hpp"
 
 #include <chrono>
 #include <cstddef>

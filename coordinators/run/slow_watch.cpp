@@ -1,4 +1,4 @@
-#include "troupe/coordinators/run/slow_watch.hpp"
+#include "coordinators/run/slow_watch.hpp"
 
 #include <algorithm>
 

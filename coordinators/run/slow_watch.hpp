@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/run/replica_statistics.hpp"
+#include "coordinators/run/replica_statistics.hpp"
 
 #include <cstdint>
 #include <deque>

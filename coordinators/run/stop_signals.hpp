@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
+#include "coordinators/base/moment.hpp"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/run/training_statistics.hpp"
+#include "coordinators/run/training_statistics.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -16,7 +16,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
+#include "coordinators/base/moment.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/run/version_books.hpp"
+#include "coordinators/run/version_books.hpp"
 
 #include <algorithm>
 #include <iterator>

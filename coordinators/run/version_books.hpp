@@ -3,11 +3,11 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/models/base/index_range.hpp"
-#include "troupe/models/base/version_hash.hpp"
-#include "troupe/models/metrics/metric_set.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "models/base/index_range.hpp"
+#include "models/base/version_hash.hpp"
+#include "models/metrics/metric_set.hpp"
 
 #include <chrono>
 #include <cstddef>

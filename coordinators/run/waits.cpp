@@ -1,4 +1,4 @@
-#include "troupe/coordinators/run/waits.hpp"
+#include "coordinators/run/waits.hpp"
 
 #include <algorithm>
 

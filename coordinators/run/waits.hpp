@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/moment.hpp"
+#include "coordinators/base/moment.hpp"
 
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/step/lane_order.hpp"
+#include "coordinators/step/lane_order.hpp"
 
-#include "troupe/models/base/random.hpp"
+#include "models/base/random.hpp"
 
 #include <algorithm>
 #include <numeric>

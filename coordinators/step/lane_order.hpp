@@ -21,7 +21,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/step/timeline.hpp"
+#include "coordinators/step/timeline.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -16,8 +16,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/span_set.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
+#include "coordinators/base/span_set.hpp"
+#include "coordinators/step/timeline.hpp"
 
 #include <cstdint>
 #include <map>

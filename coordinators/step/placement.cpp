@@ -1,6 +1,6 @@
-#include "troupe/coordinators/step/placement.hpp"
+#include "coordinators/step/placement.hpp"
 
-#include "troupe/models/training/regularization.hpp"
+#include "models/training/regularization.hpp"
 
 #include <algorithm>
 #include <iterator>

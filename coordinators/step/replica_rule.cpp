@@ -1,4 +1,4 @@
-#include "troupe/coordinators/step/replica_rule.hpp"
+#include "coordinators/step/replica_rule.hpp"
 
 #include <algorithm>
 

@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/step/timeline.hpp"
+#include "coordinators/step/timeline.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/step/shard_rule.hpp"
+#include "coordinators/step/shard_rule.hpp"
 
 #include <algorithm>
 

@@ -17,7 +17,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/step/timeline.hpp"
+#include "coordinators/step/timeline.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
-#include "troupe/coordinators/step/sums_rule.hpp"
+#include "coordinators/step/sums_rule.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/math/tree_accumulator.hpp"
 
 #include <algorithm>
 #include <cstring>

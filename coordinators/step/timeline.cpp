@@ -1,6 +1,6 @@
-#include "troupe/coordinators/step/timeline.hpp"
+#include "coordinators/step/timeline.hpp"
 
-#include "troupe/models/base/saturating.hpp"
+#include "models/base/saturating.hpp"
 
 #include <algorithm>
 

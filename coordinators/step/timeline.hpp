@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/base/canonical_tree.hpp"
+#include "coordinators/base/canonical_tree.hpp"
 
 #include <cstddef>
 #include <cstdint>

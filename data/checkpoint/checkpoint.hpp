@@ -7,9 +7,9 @@
 
 #pragma once
 
-#include "troupe/data/disk/stored_tensor.hpp"
-#include "troupe/data/records/training_record.hpp"
-#include "troupe/models/base/batch.hpp"
+#include "data/disk/stored_tensor.hpp"
+#include "data/records/training_record.hpp"
+#include "models/base/batch.hpp"
 
 #include <cstddef>
 #include <cstdint>

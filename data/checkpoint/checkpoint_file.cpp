@@ -1,7 +1,7 @@
-#include "troupe/data/checkpoint/checkpoint_file.hpp"
+#include "data/checkpoint/checkpoint_file.hpp"
 
-#include "troupe/data/checkpoint/checkpoint_layout.hpp"
-#include "troupe/data/disk/open_file.hpp"
+#include "data/checkpoint/checkpoint_layout.hpp"
+#include "data/disk/open_file.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/disk/disk.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/disk/disk.hpp"
 
 #include <memory>
 #include <string>

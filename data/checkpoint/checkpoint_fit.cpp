@@ -1,4 +1,4 @@
-#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "data/checkpoint/checkpoint.hpp"
 
 #include <algorithm>
 #include <cmath>

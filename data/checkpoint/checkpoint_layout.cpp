@@ -1,4 +1,4 @@
-#include "troupe/data/checkpoint/checkpoint_layout.hpp"
+#include "data/checkpoint/checkpoint_layout.hpp"
 
 #include <limits>
 #include <stdexcept>

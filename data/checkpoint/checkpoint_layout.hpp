@@ -23,8 +23,8 @@
 
 #pragma once
 
-#include "troupe/data/checkpoint/checkpoint_record.hpp"
-#include "troupe/data/text/checksum.hpp"
+#include "data/checkpoint/checkpoint_record.hpp"
+#include "data/text/checksum.hpp"
 
 #include <cstddef>
 #include <cstdint>

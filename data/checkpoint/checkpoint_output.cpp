@@ -1,6 +1,6 @@
-#include "troupe/data/checkpoint/checkpoint_output.hpp"
+#include "data/checkpoint/checkpoint_output.hpp"
 
-#include "troupe/data/checkpoint/checkpoint_layout.hpp"
+#include "data/checkpoint/checkpoint_layout.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -7,8 +7,8 @@
 
 #pragma once
 
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/disk/disk.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/disk/disk.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/data/checkpoint/checkpoint_record.hpp"
+#include "data/checkpoint/checkpoint_record.hpp"
 
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/records/history_figures.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <bit>

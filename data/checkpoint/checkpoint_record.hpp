@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "data/checkpoint/checkpoint.hpp"
 
 #include <cstddef>
 #include <cstdint>

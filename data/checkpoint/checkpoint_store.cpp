@@ -1,12 +1,12 @@
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
 
-#include "troupe/data/checkpoint/checkpoint_layout.hpp"
-#include "troupe/data/checkpoint/checkpoint_output.hpp"
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/disk/disk.hpp"
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/disk/scratch_tensor.hpp"
-#include "troupe/data/text/checksum.hpp"
+#include "data/checkpoint/checkpoint_layout.hpp"
+#include "data/checkpoint/checkpoint_output.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/disk/disk.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/disk/scratch_tensor.hpp"
+#include "data/text/checksum.hpp"
 
 #include <algorithm>
 #include <cerrno>

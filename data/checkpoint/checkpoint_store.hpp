@@ -11,9 +11,9 @@
 
 #pragma once
 
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/checkpoint/checkpoint_file.hpp"
-#include "troupe/data/disk/disk.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/checkpoint/checkpoint_file.hpp"
+#include "data/disk/disk.hpp"
 
 #include <cstdint>
 #include <functional>

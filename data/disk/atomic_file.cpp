@@ -1,6 +1,6 @@
-#include "troupe/data/disk/atomic_file.hpp"
+#include "data/disk/atomic_file.hpp"
 
-#include "troupe/data/disk/open_file.hpp"
+#include "data/disk/open_file.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
 
 #pragma once
 
-#include "troupe/data/disk/disk.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/disk.hpp"
+#include "data/text/failure.hpp"
 
 #include <cstddef>
 #include <cstdint>

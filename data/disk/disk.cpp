@@ -1,6 +1,6 @@
-#include "troupe/data/disk/disk.hpp"
+#include "data/disk/disk.hpp"
 
-#include "troupe/data/disk/open_file.hpp"
+#include "data/disk/open_file.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

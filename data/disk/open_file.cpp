@@ -1,4 +1,4 @@
-#include "troupe/data/disk/open_file.hpp"
+#include "data/disk/open_file.hpp"
 
 #include <sys/statvfs.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-#include "troupe/data/disk/scratch_tensor.hpp"
+#include "data/disk/scratch_tensor.hpp"
 
-#include "troupe/data/disk/open_file.hpp"
+#include "data/disk/open_file.hpp"
 
 #include <unistd.h>
 

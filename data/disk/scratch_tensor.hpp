@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/data/disk/disk.hpp"
-#include "troupe/data/disk/stored_tensor.hpp"
+#include "data/disk/disk.hpp"
+#include "data/disk/stored_tensor.hpp"
 
 #include <atomic>
 #include <memory>

@@ -1,7 +1,7 @@
-#include "troupe/data/disk/secret_file.hpp"
+#include "data/disk/secret_file.hpp"
 
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/text/failure.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
-#include "troupe/data/disk/stored_tensor.hpp"
+#include "data/disk/stored_tensor.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <mutex>

@@ -1,12 +1,12 @@
-#include "troupe/data/formats/read_data.hpp"
+#include "data/formats/read_data.hpp"
 
-#include "troupe/data/formats/arrays/array_header.hpp"
-#include "troupe/data/formats/arrays/read_array.hpp"
-#include "troupe/data/rows_file/rows_header.hpp"
-#include "troupe/data/source/text_source.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/rounding.hpp"
+#include "data/formats/arrays/array_header.hpp"
+#include "data/formats/arrays/read_array.hpp"
+#include "data/rows_file/rows_header.hpp"
+#include "data/source/text_source.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/base/rounding.hpp"
 
 #include <algorithm>
 #include <array>

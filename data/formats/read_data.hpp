@@ -6,11 +6,11 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/formats/libsvm/libsvm.hpp"
-#include "troupe/data/formats/text/read_text.hpp"
-#include "troupe/data/table/table.hpp"
-#include "troupe/models/base/names.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/formats/libsvm/libsvm.hpp"
+#include "data/formats/text/read_text.hpp"
+#include "data/table/table.hpp"
+#include "models/base/names.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/data/identity/arithmetic_check.hpp"
+#include "data/identity/arithmetic_check.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/arithmetic.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/arithmetic.hpp"
 
 namespace troupe {
 

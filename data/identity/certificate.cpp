@@ -1,7 +1,7 @@
-#include "troupe/data/identity/certificate.hpp"
+#include "data/identity/certificate.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/ec.h>

@@ -1,6 +1,6 @@
-#include "troupe/data/model_file/logical_parts.hpp"
+#include "data/model_file/logical_parts.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,8 +1,8 @@
-#include "troupe/data/model_file/own_model.hpp"
+#include "data/model_file/own_model.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/kinds/model_kinds.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/kinds/model_kinds.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/models/kinds/component.hpp"
+#include "models/kinds/component.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,13 +1,13 @@
-#include "troupe/data/model_file/safetensors.hpp"
+#include "data/model_file/safetensors.hpp"
 
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/model_file/logical_parts.hpp"
-#include "troupe/data/model_file/safetensors_header.hpp"
-#include "troupe/data/source/text_source.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/copy_values.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/model_file/logical_parts.hpp"
+#include "data/model_file/safetensors_header.hpp"
+#include "data/source/text_source.hpp"
+#include "data/text/digest.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -12,8 +12,8 @@
 
 #pragma once
 
-#include "troupe/data/disk/stored_tensor.hpp"
-#include "troupe/models/network/parameter_layout.hpp"
+#include "data/disk/stored_tensor.hpp"
+#include "models/network/parameter_layout.hpp"
 
 #include <cstddef>
 #include <map>

@@ -1,15 +1,15 @@
-#include "troupe/data/model_file/saved_model.hpp"
+#include "data/model_file/saved_model.hpp"
 
-#include "troupe/data/formats/libsvm/feature_hash.hpp"
-#include "troupe/data/formats/text/vocabulary.hpp"
-#include "troupe/data/model_file/own_model.hpp"
-#include "troupe/data/table/column_plan.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/number_text.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/names.hpp"
-#include "troupe/models/kinds/model_kinds.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "data/formats/libsvm/feature_hash.hpp"
+#include "data/formats/text/vocabulary.hpp"
+#include "data/model_file/own_model.hpp"
+#include "data/table/column_plan.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/number_text.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/base/names.hpp"
+#include "models/kinds/model_kinds.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <nlohmann/json.hpp>
 

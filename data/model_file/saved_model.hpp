@@ -8,12 +8,12 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv_dialect.hpp"
-#include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/data/table/class_finder.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/network/model.hpp"
+#include "data/formats/csv/csv_dialect.hpp"
+#include "data/model_file/safetensors.hpp"
+#include "data/table/class_finder.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "models/base/buffer.hpp"
+#include "models/network/model.hpp"
 
 #include <cstddef>
 #include <map>

@@ -1,11 +1,11 @@
 // The predictor of saved_model.hpp.
 
-#include "troupe/data/model_file/saved_model.hpp"
+#include "data/model_file/saved_model.hpp"
 
-#include "troupe/data/identity/arithmetic_check.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "data/identity/arithmetic_check.hpp"
+#include "models/base/rounding.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,10 +1,10 @@
-#include "troupe/data/privacy/key_file.hpp"
+#include "data/privacy/key_file.hpp"
 
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/disk/secret_file.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/disk/secret_file.hpp"
+#include "data/text/digest.hpp"
+#include "data/text/failure.hpp"
 
 #include <sys/random.h>
 #include <unistd.h>

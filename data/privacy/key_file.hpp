@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/models/privacy/secret_stream.hpp"
+#include "models/privacy/secret_stream.hpp"
 
 #include <cstddef>
 #include <span>

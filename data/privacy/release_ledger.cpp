@@ -1,7 +1,7 @@
-#include "troupe/data/privacy/release_ledger.hpp"
+#include "data/privacy/release_ledger.hpp"
 
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/text/failure.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

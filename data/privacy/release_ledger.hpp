@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "troupe/data/disk/open_file.hpp"
+#include "data/disk/open_file.hpp"
 
 #include <cstdint>
 #include <string>

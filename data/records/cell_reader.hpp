@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <charconv>
 #include <optional>

@@ -1,8 +1,8 @@
-#include "troupe/data/records/event_file.hpp"
+#include "data/records/event_file.hpp"
 
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/records/history_figures.hpp"
+#include "data/text/failure.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -8,8 +8,8 @@
 
 #pragma once
 
-#include "troupe/data/records/training_record.hpp"
-#include "troupe/models/base/names.hpp"
+#include "data/records/training_record.hpp"
+#include "models/base/names.hpp"
 
 #include <array>
 #include <chrono>

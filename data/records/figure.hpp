@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/text/json_value.hpp"
+#include "data/text/json_value.hpp"
 
 #include <cstdint>
 #include <type_traits>

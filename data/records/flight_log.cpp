@@ -1,6 +1,6 @@
-#include "troupe/data/records/flight_log.hpp"
+#include "data/records/flight_log.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <bit>

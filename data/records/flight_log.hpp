@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "troupe/data/records/trace_record.hpp"
+#include "data/records/trace_record.hpp"
 
 #include <array>
 #include <cstddef>

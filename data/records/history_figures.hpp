@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/data/records/training_record.hpp"
-#include "troupe/data/text/json_value.hpp"
+#include "data/records/training_record.hpp"
+#include "data/text/json_value.hpp"
 
 #include <optional>
 #include <span>

@@ -1,9 +1,9 @@
-#include "troupe/data/records/history_file.hpp"
+#include "data/records/history_file.hpp"
 
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/records/cell_reader.hpp"
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/records/cell_reader.hpp"
+#include "data/records/history_figures.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <array>

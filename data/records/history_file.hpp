@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/data/records/history_figures.hpp"
+#include "data/records/history_figures.hpp"
 
 #include <string>
 #include <string_view>

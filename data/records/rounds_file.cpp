@@ -1,8 +1,8 @@
-#include "troupe/data/records/rounds_file.hpp"
+#include "data/records/rounds_file.hpp"
 
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/records/cell_reader.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/records/cell_reader.hpp"
+#include "data/text/failure.hpp"
 
 #include <array>
 #include <charconv>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/models/training/round_record.hpp"
+#include "models/training/round_record.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-#include "troupe/data/records/run_recorder.hpp"
+#include "data/records/run_recorder.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -18,9 +18,9 @@
 
 #pragma once
 
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/records/flight_log.hpp"
-#include "troupe/data/records/trace_record.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/records/flight_log.hpp"
+#include "data/records/trace_record.hpp"
 
 #include <array>
 #include <atomic>

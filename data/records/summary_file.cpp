@@ -1,8 +1,8 @@
-#include "troupe/data/records/summary_file.hpp"
+#include "data/records/summary_file.hpp"
 
-#include "troupe/data/records/figure.hpp"
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/data/records/trainer_table.hpp"
+#include "data/records/figure.hpp"
+#include "data/records/history_figures.hpp"
+#include "data/records/trainer_table.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/data/records/training_record.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/records/training_record.hpp"
+#include "data/text/failure.hpp"
 
 #include <string>
 #include <string_view>

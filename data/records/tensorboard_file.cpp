@@ -1,9 +1,9 @@
-#include "troupe/data/records/tensorboard_file.hpp"
+#include "data/records/tensorboard_file.hpp"
 
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/data/text/checksum.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/records/history_figures.hpp"
+#include "data/text/checksum.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <array>

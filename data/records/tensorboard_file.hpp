@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "troupe/data/records/training_record.hpp"
+#include "data/records/training_record.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/data/records/trace_file.hpp"
+#include "data/records/trace_file.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/json_value.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/json_value.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/records/trace_record.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/records/trace_record.hpp"
 
 #include <cstdint>
 #include <string>

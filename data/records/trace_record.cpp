@@ -1,4 +1,4 @@
-#include "troupe/data/records/trace_record.hpp"
+#include "data/records/trace_record.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,6 @@
-#include "troupe/data/records/trainer_table.hpp"
+#include "data/records/trainer_table.hpp"
 
-#include "troupe/data/text/text_table.hpp"
+#include "data/text/text_table.hpp"
 
 #include <fmt/format.h>
 

@@ -9,8 +9,8 @@
 
 #pragma once
 
-#include "troupe/data/records/figure.hpp"
-#include "troupe/data/records/training_record.hpp"
+#include "data/records/figure.hpp"
+#include "data/records/training_record.hpp"
 
 #include <cstddef>
 #include <span>

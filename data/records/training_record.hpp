@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/models/base/version_hash.hpp"
-#include "troupe/models/metrics/metric.hpp"
-#include "troupe/models/training/round_record.hpp"
+#include "models/base/version_hash.hpp"
+#include "models/metrics/metric.hpp"
+#include "models/training/round_record.hpp"
 
 #include <cstddef>
 #include <cstdint>

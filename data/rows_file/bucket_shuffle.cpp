@@ -1,8 +1,8 @@
-#include "troupe/data/rows_file/bucket_shuffle.hpp"
+#include "data/rows_file/bucket_shuffle.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/random.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/random.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

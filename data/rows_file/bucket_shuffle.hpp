@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/data/rows_file/rows_writer.hpp"
+#include "data/rows_file/rows_writer.hpp"
 
 #include <cstdint>
 #include <cstdio>

@@ -1,15 +1,15 @@
-#include "troupe/data/rows_file/convert_rows.hpp"
+#include "data/rows_file/convert_rows.hpp"
 
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/model_file/saved_model.hpp"
-#include "troupe/data/rows_file/bucket_shuffle.hpp"
-#include "troupe/data/rows_file/rows_header.hpp"
-#include "troupe/data/rows_file/rows_writer.hpp"
-#include "troupe/data/source/text_source.hpp"
-#include "troupe/data/table/row_reader.hpp"
-#include "troupe/data/table/table.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/model_file/saved_model.hpp"
+#include "data/rows_file/bucket_shuffle.hpp"
+#include "data/rows_file/rows_header.hpp"
+#include "data/rows_file/rows_writer.hpp"
+#include "data/source/text_source.hpp"
+#include "data/table/row_reader.hpp"
+#include "data/table/table.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <cmath>

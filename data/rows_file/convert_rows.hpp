@@ -4,9 +4,9 @@
 
 #pragma once
 
-#include "troupe/data/rows_file/rows_header.hpp"
-#include "troupe/data/table/row_reader.hpp"
-#include "troupe/data/table/table.hpp"
+#include "data/rows_file/rows_header.hpp"
+#include "data/table/row_reader.hpp"
+#include "data/table/table.hpp"
 
 #include <cstdint>
 #include <functional>

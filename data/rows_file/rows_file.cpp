@@ -1,11 +1,11 @@
-#include "troupe/data/rows_file/rows_file.hpp"
+#include "data/rows_file/rows_file.hpp"
 
-#include "troupe/data/model_file/safetensors_header.hpp"
-#include "troupe/data/rows_file/rows_header.hpp"
-#include "troupe/data/text/checksum.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/math/lanes.hpp"
+#include "data/model_file/safetensors_header.hpp"
+#include "data/rows_file/rows_header.hpp"
+#include "data/text/checksum.hpp"
+#include "data/text/digest.hpp"
+#include "data/text/failure.hpp"
+#include "models/math/lanes.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

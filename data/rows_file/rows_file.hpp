@@ -5,8 +5,8 @@
 
 #pragma once
 
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/rows_file/rows_header.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/rows_file/rows_header.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/data/rows_file/rows_header.hpp"
+#include "data/rows_file/rows_header.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
 

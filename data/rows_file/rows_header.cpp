@@ -1,6 +1,6 @@
-#include "troupe/data/rows_file/rows_header.hpp"
+#include "data/rows_file/rows_header.hpp"
 
-#include "troupe/data/model_file/safetensors_header.hpp"
+#include "data/model_file/safetensors_header.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -21,7 +21,7 @@
 
 #pragma once
 
-#include "troupe/data/model_file/safetensors_header.hpp"
+#include "data/model_file/safetensors_header.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,9 +1,9 @@
-#include "troupe/data/rows_file/rows_reader.hpp"
+#include "data/rows_file/rows_reader.hpp"
 
-#include "troupe/data/source/text_source.hpp"
-#include "troupe/data/table/memory_room.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/number_text.hpp"
+#include "data/source/text_source.hpp"
+#include "data/table/memory_room.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/number_text.hpp"
 
 #include <fmt/format.h>
 

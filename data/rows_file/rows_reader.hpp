@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/data/rows_file/rows_file.hpp"
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/data/table/row_reader.hpp"
+#include "data/rows_file/rows_file.hpp"
+#include "data/table/dataset.hpp"
+#include "data/table/row_reader.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
-#include "troupe/data/rows_file/rows_writer.hpp"
+#include "data/rows_file/rows_writer.hpp"
 
-#include "troupe/data/text/checksum.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/text/checksum.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <cmath>

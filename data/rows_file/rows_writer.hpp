@@ -3,12 +3,12 @@
 
 #pragma once
 
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/rows_file/rows_file.hpp"
-#include "troupe/data/rows_file/rows_header.hpp"
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/data/training_rows/column_statistics.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/rows_file/rows_file.hpp"
+#include "data/rows_file/rows_header.hpp"
+#include "data/table/dataset.hpp"
+#include "data/training_rows/column_statistics.hpp"
+#include "models/math/tree_accumulator.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "troupe/data/rows_file/stored_chunks.hpp"
+#include "data/rows_file/stored_chunks.hpp"
 
 #include <algorithm>
 #include <system_error>

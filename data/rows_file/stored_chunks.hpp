@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/data/rows_file/rows_file.hpp"
+#include "data/rows_file/rows_file.hpp"
 
 #include <condition_variable>
 #include <cstddef>

@@ -1,9 +1,9 @@
-#include "troupe/data/run_folder/flight_files.hpp"
+#include "data/run_folder/flight_files.hpp"
 
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/records/flight_log.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/records/flight_log.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <ctime>

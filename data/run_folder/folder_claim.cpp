@@ -1,7 +1,7 @@
-#include "troupe/data/run_folder/folder_claim.hpp"
+#include "data/run_folder/folder_claim.hpp"
 
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/text/failure.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,12 +1,12 @@
-#include "troupe/data/run_folder/run_directory.hpp"
+#include "data/run_folder/run_directory.hpp"
 
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/records/event_file.hpp"
-#include "troupe/data/records/tensorboard_file.hpp"
-#include "troupe/data/run_folder/flight_files.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/records/event_file.hpp"
+#include "data/records/tensorboard_file.hpp"
+#include "data/run_folder/flight_files.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <array>

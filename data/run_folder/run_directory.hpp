@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/run_folder/folder_claim.hpp"
+#include "data/run_folder/folder_claim.hpp"
 
 #include <cstdint>
 #include <optional>

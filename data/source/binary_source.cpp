@@ -1,6 +1,6 @@
-#include "troupe/data/source/binary_source.hpp"
+#include "data/source/binary_source.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <utility>

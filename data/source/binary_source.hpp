@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/data/source/text_source.hpp"
+#include "data/source/text_source.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "troupe/data/source/read_ahead.hpp"
+#include "data/source/read_ahead.hpp"
 
 #include <algorithm>
 #include <cstring>

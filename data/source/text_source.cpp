@@ -1,8 +1,8 @@
-#include "troupe/data/source/text_source.hpp"
+#include "data/source/text_source.hpp"
 
-#include "troupe/data/disk/open_file.hpp"
-#include "troupe/data/source/read_ahead.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/source/read_ahead.hpp"
+#include "data/text/failure.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
-#include "troupe/data/table/cell_coder.hpp"
+#include "data/table/cell_coder.hpp"
 
-#include "troupe/data/text/number_text.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/number_text.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <array>

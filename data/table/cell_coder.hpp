@@ -7,8 +7,8 @@
 
 #pragma once
 
-#include "troupe/data/table/class_finder.hpp"
-#include "troupe/data/table/column_plan.hpp"
+#include "data/table/class_finder.hpp"
+#include "data/table/column_plan.hpp"
 
 #include <cstddef>
 #include <cstdint>

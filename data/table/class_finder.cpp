@@ -1,6 +1,6 @@
-#include "troupe/data/table/class_finder.hpp"
+#include "data/table/class_finder.hpp"
 
-#include "troupe/data/text/number_text.hpp"
+#include "data/text/number_text.hpp"
 
 #include <cmath>
 

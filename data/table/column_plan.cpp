@@ -1,4 +1,4 @@
-#include "troupe/data/table/column_plan.hpp"
+#include "data/table/column_plan.hpp"
 
 #include <nlohmann/json.hpp>
 

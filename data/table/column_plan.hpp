@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "troupe/models/base/names.hpp"
+#include "models/base/names.hpp"
 
 #include <array>
 #include <cstddef>

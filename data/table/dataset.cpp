@@ -1,8 +1,8 @@
-#include "troupe/data/table/dataset.hpp"
+#include "data/table/dataset.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/math/reduction.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/math/reduction.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/data/table/column_plan.hpp"
-#include "troupe/models/base/batch.hpp"
+#include "data/table/column_plan.hpp"
+#include "models/base/batch.hpp"
 
 #include <cstddef>
 #include <cstdint>

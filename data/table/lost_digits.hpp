@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/data/text/number_text.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/number_text.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
-#include "troupe/data/table/memory_room.hpp"
+#include "data/table/memory_room.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <malloc.h>
 #include <sys/resource.h>

@@ -1,10 +1,10 @@
-#include "troupe/data/table/row_reader.hpp"
+#include "data/table/row_reader.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/number_text.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/keys/closest_name.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/number_text.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/base/rounding.hpp"
+#include "models/keys/closest_name.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -11,8 +11,8 @@
 
 #pragma once
 
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/models/base/batch.hpp"
+#include "data/table/dataset.hpp"
+#include "models/base/batch.hpp"
 
 #include <cstddef>
 #include <set>

@@ -1,9 +1,9 @@
-#include "troupe/data/table/table.hpp"
+#include "data/table/table.hpp"
 
-#include "troupe/data/table/class_finder.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/rounding.hpp"
+#include "data/table/class_finder.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/base/rounding.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/table/dataset.hpp"
+#include "data/table/dataset.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/data/text/checksum.hpp"
+#include "data/text/checksum.hpp"
 
 #include <array>
 

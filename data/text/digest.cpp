@@ -1,6 +1,6 @@
-#include "troupe/data/text/digest.hpp"
+#include "data/text/digest.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <openssl/evp.h>
 

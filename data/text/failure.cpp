@@ -1,4 +1,4 @@
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <utility>
 

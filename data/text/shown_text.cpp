@@ -1,6 +1,6 @@
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/shown_text.hpp"
 
-#include "troupe/data/text/utf8.hpp"
+#include "data/text/utf8.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "troupe/data/text/text_table.hpp"
+#include "data/text/text_table.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "troupe/data/text/utf8.hpp"
+#include "data/text/utf8.hpp"
 
 namespace troupe {
 

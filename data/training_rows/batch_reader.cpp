@@ -1,7 +1,7 @@
-#include "troupe/data/training_rows/batch_reader.hpp"
+#include "data/training_rows/batch_reader.hpp"
 
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/base/copy_values.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "troupe/data/training_rows/chunk_split.hpp"
+#include "data/training_rows/chunk_split.hpp"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "troupe/data/training_rows/part_choice.hpp"
+#include "data/training_rows/part_choice.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
-#include "troupe/data/training_rows/client_partition.hpp"
+#include "data/training_rows/client_partition.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/math/elementary.hpp"
+#include "models/base/random.hpp"
+#include "models/base/rounding.hpp"
+#include "models/math/elementary.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "troupe/data/training_rows/column_statistics.hpp"
+#include "data/training_rows/column_statistics.hpp"
 
 namespace troupe {
 

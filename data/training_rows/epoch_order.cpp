@@ -1,7 +1,7 @@
-#include "troupe/data/training_rows/epoch_order.hpp"
+#include "data/training_rows/epoch_order.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/random.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/random.hpp"
 
 #include <limits>
 

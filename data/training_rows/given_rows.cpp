@@ -1,9 +1,9 @@
-#include "troupe/data/training_rows/prepare.hpp"
+#include "data/training_rows/prepare.hpp"
 
-#include "troupe/data/model_file/saved_model.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/model_file/saved_model.hpp"
+#include "data/text/digest.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <span>

@@ -1,8 +1,8 @@
-#include "troupe/data/training_rows/part_choice.hpp"
+#include "data/training_rows/part_choice.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/random.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/random.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,15 +1,15 @@
-#include "troupe/data/training_rows/prepare.hpp"
+#include "data/training_rows/prepare.hpp"
 
-#include "troupe/data/table/column_plan.hpp"
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/data/training_rows/chunk_split.hpp"
-#include "troupe/data/training_rows/part_choice.hpp"
-#include "troupe/data/training_rows/row_split.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
+#include "data/table/column_plan.hpp"
+#include "data/table/dataset.hpp"
+#include "data/text/digest.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "data/training_rows/chunk_split.hpp"
+#include "data/training_rows/part_choice.hpp"
+#include "data/training_rows/row_split.hpp"
+#include "models/base/rounding.hpp"
+#include "models/math/tree_accumulator.hpp"
 
 #include <algorithm>
 #include <cctype>

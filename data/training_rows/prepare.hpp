@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/data/training_rows/column_statistics.hpp"
-#include "troupe/data/training_rows/part_choice.hpp"
-#include "troupe/data/training_rows/row_split.hpp"
+#include "data/table/dataset.hpp"
+#include "data/training_rows/column_statistics.hpp"
+#include "data/training_rows/part_choice.hpp"
+#include "data/training_rows/row_split.hpp"
 
 #include <cstdint>
 #include <memory>

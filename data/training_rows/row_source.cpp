@@ -1,4 +1,4 @@
-#include "troupe/data/training_rows/row_source.hpp"
+#include "data/training_rows/row_source.hpp"
 
 #include <numeric>
 

@@ -7,9 +7,9 @@
 
 #pragma once
 
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/models/base/batch.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "models/base/batch.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
-#include "troupe/data/training_rows/row_split.hpp"
+#include "data/training_rows/row_split.hpp"
 
-#include "troupe/data/text/checksum.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/checksum.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <fmt/format.h>
 

@@ -13,8 +13,8 @@
 
 #pragma once
 
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/data/training_rows/part_choice.hpp"
+#include "data/table/dataset.hpp"
+#include "data/training_rows/part_choice.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
-#include "troupe/data/training_rows/stored_source.hpp"
+#include "data/training_rows/stored_source.hpp"
 
-#include "troupe/data/rows_file/rows_reader.hpp"
-#include "troupe/data/source/text_source.hpp"
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/rounding.hpp"
+#include "data/rows_file/rows_reader.hpp"
+#include "data/source/text_source.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/rounding.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -4,11 +4,11 @@
 
 #pragma once
 
-#include "troupe/data/rows_file/rows_file.hpp"
-#include "troupe/data/rows_file/stored_chunks.hpp"
-#include "troupe/data/training_rows/chunk_split.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/data/training_rows/row_source.hpp"
+#include "data/rows_file/rows_file.hpp"
+#include "data/rows_file/stored_chunks.hpp"
+#include "data/training_rows/chunk_split.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "data/training_rows/row_source.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
-#include "troupe/data/training_rows/synthetic.hpp"
+#include "data/training_rows/synthetic.hpp"
 
-#include "troupe/data/table/memory_room.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/large_pages.hpp"
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/base/saturating.hpp"
+#include "data/table/memory_room.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/large_pages.hpp"
+#include "models/base/random.hpp"
+#include "models/base/rounding.hpp"
+#include "models/base/saturating.hpp"
 
 #include <string>
 

@@ -12,7 +12,7 @@
 //
 // Run it from the folder that holds examples/.
 
-#include "troupe/actors/net/process/take_part.hpp"
+#include <troupe/node.hpp>
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -1,14 +1,14 @@
-#include "troupe/models/base/arithmetic.hpp"
+#include "models/base/arithmetic.hpp"
 
-#include "troupe/models/base/bit_hash.hpp"
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/losses/evaluate_loss.hpp"
-#include "troupe/models/math/products.hpp"
-#include "troupe/models/network/activation.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/training/regularization.hpp"
-#include "troupe/models/whole_model/whole_model_rule.hpp"
+#include "models/base/bit_hash.hpp"
+#include "models/base/random.hpp"
+#include "models/base/rounding.hpp"
+#include "models/losses/evaluate_loss.hpp"
+#include "models/math/products.hpp"
+#include "models/network/activation.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/training/regularization.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
 #include <array>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "troupe/models/base/batch.hpp"
+#include "models/base/batch.hpp"
 
 namespace troupe {
 

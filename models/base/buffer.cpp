@@ -1,6 +1,6 @@
-#include "troupe/models/base/buffer.hpp"
+#include "models/base/buffer.hpp"
 
-#include "troupe/models/base/large_pages.hpp"
+#include "models/base/large_pages.hpp"
 
 #include <algorithm>
 #include <limits>

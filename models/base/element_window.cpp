@@ -1,4 +1,4 @@
-#include "troupe/models/base/element_window.hpp"
+#include "models/base/element_window.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -9,8 +9,8 @@
 
 #pragma once
 
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/base/index_range.hpp"
+#include "models/base/buffer.hpp"
+#include "models/base/index_range.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -6,8 +6,8 @@
 
 #pragma once
 
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/base/number_format.hpp"
+#include "models/base/buffer.hpp"
+#include "models/base/number_format.hpp"
 
 #include <cstddef>
 #include <cstdint>

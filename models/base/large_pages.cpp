@@ -1,4 +1,4 @@
-#include "troupe/models/base/large_pages.hpp"
+#include "models/base/large_pages.hpp"
 
 #include <sys/mman.h>
 

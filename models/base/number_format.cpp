@@ -1,6 +1,6 @@
-#include "troupe/models/base/number_format.hpp"
+#include "models/base/number_format.hpp"
 
-#include "troupe/models/base/multiversion.hpp"
+#include "models/base/multiversion.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
-#include "troupe/models/base/random.hpp"
+#include "models/base/random.hpp"
 
-#include "troupe/models/math/elementary.hpp"
+#include "models/math/elementary.hpp"
 
 #include <Random123/philox.h>
 

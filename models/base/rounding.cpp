@@ -1,4 +1,4 @@
-#include "troupe/models/base/rounding.hpp"
+#include "models/base/rounding.hpp"
 
 #include <cfenv>
 #include <cfloat>

@@ -1,6 +1,6 @@
-#include "troupe/models/base/saved_state.hpp"
+#include "models/base/saved_state.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "troupe/models/base/buffer.hpp"
+#include "models/base/buffer.hpp"
 
 #include <cstddef>
 #include <cstdint>

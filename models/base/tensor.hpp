@@ -11,8 +11,8 @@
 
 #pragma once
 
-#include "troupe/models/math/products.hpp"
-#include "troupe/models/network/parameter_layout.hpp"
+#include "models/math/products.hpp"
+#include "models/network/parameter_layout.hpp"
 
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xarray.hpp>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/models/base/buffer.hpp"
+#include "models/base/buffer.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,4 +1,4 @@
-#include "troupe/models/keys/closest_name.hpp"
+#include "models/keys/closest_name.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/models/keys/key_type.hpp"
+#include "models/keys/key_type.hpp"
 
 #include <array>
 #include <functional>

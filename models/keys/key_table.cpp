@@ -1,6 +1,6 @@
-#include "troupe/models/keys/key_table.hpp"
+#include "models/keys/key_table.hpp"
 
-#include "troupe/models/keys/closest_name.hpp"
+#include "models/keys/closest_name.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/models/keys/key_row.hpp"
+#include "models/keys/key_row.hpp"
 
 #include <algorithm>
 #include <map>

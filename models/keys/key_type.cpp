@@ -1,6 +1,6 @@
-#include "troupe/models/keys/key_type.hpp"
+#include "models/keys/key_type.hpp"
 
-#include "troupe/models/keys/closest_name.hpp"
+#include "models/keys/closest_name.hpp"
 
 #include <algorithm>
 #include <bit>

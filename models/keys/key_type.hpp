@@ -7,9 +7,9 @@
 
 #pragma once
 
-#include "troupe/models/base/names.hpp"
-#include "troupe/models/keys/toml_value.hpp"
-#include "troupe/models/kinds/option.hpp"
+#include "models/base/names.hpp"
+#include "models/keys/toml_value.hpp"
+#include "models/kinds/option.hpp"
 
 #include <concepts>
 #include <cstdint>

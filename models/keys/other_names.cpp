@@ -1,4 +1,4 @@
-#include "troupe/models/keys/key_table.hpp"
+#include "models/keys/key_table.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "troupe/models/keys/toml_value.hpp"
+#include "models/keys/toml_value.hpp"
 
 #include <array>
 #include <charconv>

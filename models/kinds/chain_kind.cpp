@@ -1,6 +1,6 @@
-#include "troupe/models/kinds/chain_kind.hpp"
+#include "models/kinds/chain_kind.hpp"
 
-#include "troupe/models/kinds/layer_text.hpp"
+#include "models/kinds/layer_text.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -17,9 +17,9 @@
 
 #pragma once
 
-#include "troupe/models/kinds/kind_table.hpp"
-#include "troupe/models/layers/layer_options.hpp"
-#include "troupe/models/network/layer_chain.hpp"
+#include "models/kinds/kind_table.hpp"
+#include "models/layers/layer_options.hpp"
+#include "models/network/layer_chain.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "troupe/models/kinds/kind_table.hpp"
+#include "models/kinds/kind_table.hpp"
 
 namespace troupe {
 

@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/models/kinds/option.hpp"
+#include "models/kinds/option.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
-#include "troupe/models/kinds/chain_kind.hpp"
+#include "models/kinds/chain_kind.hpp"
 
-#include "troupe/models/network/activation.hpp"
+#include "models/network/activation.hpp"
 
 #include <string>
 #include <vector>

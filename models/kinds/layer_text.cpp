@@ -1,6 +1,6 @@
-#include "troupe/models/kinds/layer_text.hpp"
+#include "models/kinds/layer_text.hpp"
 
-#include "troupe/models/kinds/option.hpp"
+#include "models/kinds/option.hpp"
 
 #include <algorithm>
 #include <charconv>

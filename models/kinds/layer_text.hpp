@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "troupe/models/kinds/component.hpp"
+#include "models/kinds/component.hpp"
 
 #include <cstddef>
 #include <string>

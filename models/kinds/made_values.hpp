@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/models/base/random.hpp"
+#include "models/base/random.hpp"
 
 #include <algorithm>
 #include <bit>

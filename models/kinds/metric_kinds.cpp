@@ -1,9 +1,9 @@
-#include "troupe/models/kinds/metric_kinds.hpp"
+#include "models/kinds/metric_kinds.hpp"
 
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/metrics/class_metrics.hpp"
-#include "troupe/models/metrics/metric.hpp"
-#include "troupe/models/metrics/prediction_sums.hpp"
+#include "models/base/rounding.hpp"
+#include "models/metrics/class_metrics.hpp"
+#include "models/metrics/metric.hpp"
+#include "models/metrics/prediction_sums.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/models/kinds/kind_table.hpp"
-#include "troupe/models/metrics/metric.hpp"
-#include "troupe/models/network/model.hpp"
+#include "models/kinds/kind_table.hpp"
+#include "models/metrics/metric.hpp"
+#include "models/network/model.hpp"
 
 namespace troupe {
 

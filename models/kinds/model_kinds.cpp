@@ -1,6 +1,6 @@
-#include "troupe/models/kinds/model_kinds.hpp"
+#include "models/kinds/model_kinds.hpp"
 
-#include "troupe/models/kinds/chain_kind.hpp"
+#include "models/kinds/chain_kind.hpp"
 
 namespace troupe {
 

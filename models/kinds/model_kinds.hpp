@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/models/kinds/kind_table.hpp"
-#include "troupe/models/network/model.hpp"
+#include "models/kinds/kind_table.hpp"
+#include "models/network/model.hpp"
 
 #include <cstddef>
 

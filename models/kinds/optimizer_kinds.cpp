@@ -1,4 +1,4 @@
-#include "troupe/models/kinds/optimizer_kinds.hpp"
+#include "models/kinds/optimizer_kinds.hpp"
 
 namespace troupe {
 

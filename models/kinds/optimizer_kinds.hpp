@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/models/kinds/kind_table.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/kinds/kind_table.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 namespace troupe {
 

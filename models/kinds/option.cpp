@@ -1,4 +1,4 @@
-#include "troupe/models/kinds/option.hpp"
+#include "models/kinds/option.hpp"
 
 #include <bit>
 #include <charconv>

@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "troupe/models/kinds/component.hpp"
+#include "models/kinds/component.hpp"
 
 #include <algorithm>
 #include <concepts>

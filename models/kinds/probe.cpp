@@ -1,8 +1,8 @@
-#include "troupe/models/kinds/probe.hpp"
+#include "models/kinds/probe.hpp"
 
-#include "troupe/models/base/bit_hash.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/kinds/made_values.hpp"
+#include "models/base/bit_hash.hpp"
+#include "models/base/rounding.hpp"
+#include "models/kinds/made_values.hpp"
 
 #include <vector>
 

@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/models/layers/dense.hpp"
-#include "troupe/models/network/activation.hpp"
-#include "troupe/models/network/dropout.hpp"
+#include "models/layers/dense.hpp"
+#include "models/network/activation.hpp"
+#include "models/network/dropout.hpp"
 
 #include <span>
 

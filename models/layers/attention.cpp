@@ -6,13 +6,13 @@
 //
 // There is one product a row and head, on the columns where they lie.
 
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/layers/dense.hpp"
-#include "troupe/models/layers/layer_options.hpp"
-#include "troupe/models/math/elementary.hpp"
-#include "troupe/models/math/lanes.hpp"
-#include "troupe/models/math/products.hpp"
-#include "troupe/models/segments/layer_cuts.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/layers/dense.hpp"
+#include "models/layers/layer_options.hpp"
+#include "models/math/elementary.hpp"
+#include "models/math/lanes.hpp"
+#include "models/math/products.hpp"
+#include "models/segments/layer_cuts.hpp"
 
 #include <algorithm>
 #include <cmath>

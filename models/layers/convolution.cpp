@@ -4,11 +4,11 @@
 // Rows come in groups whose patches stay in a cache; their number follows from shapes and R alone.
 // Gradients of groups are added in row order, derivatives of patches in the order of row, position, line.
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/layers/active_dense.hpp"
-#include "troupe/models/layers/layer_options.hpp"
-#include "troupe/models/layers/line_length.hpp"
-#include "troupe/models/math/products.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/layers/active_dense.hpp"
+#include "models/layers/layer_options.hpp"
+#include "models/layers/line_length.hpp"
+#include "models/math/products.hpp"
 
 #include <algorithm>
 

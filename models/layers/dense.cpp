@@ -1,10 +1,10 @@
-#include "troupe/models/layers/dense.hpp"
+#include "models/layers/dense.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/layers/single_output.hpp"
-#include "troupe/models/math/lanes.hpp"
-#include "troupe/models/math/products.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/layers/single_output.hpp"
+#include "models/math/lanes.hpp"
+#include "models/math/products.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "troupe/models/network/activation.hpp"
+#include "models/network/activation.hpp"
 
 #include <cstddef>
 #include <span>

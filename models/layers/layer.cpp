@@ -1,4 +1,4 @@
-#include "troupe/models/layers/layer.hpp"
+#include "models/layers/layer.hpp"
 
 #include <stdexcept>
 

@@ -10,10 +10,10 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/index_range.hpp"
-#include "troupe/models/base/workspace.hpp"
-#include "troupe/models/network/initialization.hpp"
+#include "models/base/batch.hpp"
+#include "models/base/index_range.hpp"
+#include "models/base/workspace.hpp"
+#include "models/network/initialization.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/models/layers/layer.hpp"
+#include "models/layers/layer.hpp"
 
 #include <memory>
 #include <string>

@@ -1,9 +1,9 @@
 // Pooling, channel by channel: the greatest, the mean or the last value of each window that lies
 // within. Windows are walked in order, so the first of equals counts and sums have one order.
 
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/layers/layer_options.hpp"
-#include "troupe/models/layers/line_length.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/layers/layer_options.hpp"
+#include "models/layers/line_length.hpp"
 
 #include <algorithm>
 #include <span>

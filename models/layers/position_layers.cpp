@@ -1,11 +1,11 @@
 // The layers of rows that are sequences: embedding of codes, learned positions, layer normalisation.
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/layers/dense.hpp"
-#include "troupe/models/layers/layer_options.hpp"
-#include "troupe/models/math/lanes.hpp"
-#include "troupe/models/math/reduction.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/layers/dense.hpp"
+#include "models/layers/layer_options.hpp"
+#include "models/math/lanes.hpp"
+#include "models/math/reduction.hpp"
 
 #include <algorithm>
 #include <cmath>

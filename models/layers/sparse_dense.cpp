@@ -1,6 +1,6 @@
-#include "troupe/models/layers/sparse_dense.hpp"
+#include "models/layers/sparse_dense.hpp"
 
-#include "troupe/models/base/multiversion.hpp"
+#include "models/base/multiversion.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -9,8 +9,8 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/layers/dense.hpp"
+#include "models/base/batch.hpp"
+#include "models/layers/dense.hpp"
 
 #include <span>
 

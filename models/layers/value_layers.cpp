@@ -1,9 +1,9 @@
 // The layers that work value by value or row by row: dense, activation, dropout, scale.
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/layers/active_dense.hpp"
-#include "troupe/models/layers/layer_options.hpp"
-#include "troupe/models/segments/layer_cuts.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/layers/active_dense.hpp"
+#include "models/layers/layer_options.hpp"
+#include "models/segments/layer_cuts.hpp"
 
 namespace troupe {
 

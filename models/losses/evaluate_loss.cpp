@@ -1,9 +1,9 @@
-#include "troupe/models/losses/evaluate_loss.hpp"
+#include "models/losses/evaluate_loss.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/losses/row_losses.hpp"
-#include "troupe/models/math/elementary.hpp"
-#include "troupe/models/math/lanes.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/losses/row_losses.hpp"
+#include "models/math/elementary.hpp"
+#include "models/math/lanes.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,6 +1,6 @@
-#include "troupe/models/losses/link.hpp"
+#include "models/losses/link.hpp"
 
-#include "troupe/models/math/elementary.hpp"
+#include "models/math/elementary.hpp"
 
 #include <cmath>
 #include <stdexcept>

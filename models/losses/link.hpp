@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "troupe/models/base/names.hpp"
+#include "models/base/names.hpp"
 
 #include <cstdint>
 

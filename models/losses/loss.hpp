@@ -8,8 +8,8 @@
 
 #pragma once
 
-#include "troupe/models/base/names.hpp"
-#include "troupe/models/losses/link.hpp"
+#include "models/base/names.hpp"
+#include "models/losses/link.hpp"
 
 #include <array>
 #include <cstddef>

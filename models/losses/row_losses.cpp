@@ -1,8 +1,8 @@
-#include "troupe/models/losses/row_losses.hpp"
+#include "models/losses/row_losses.hpp"
 
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/math/elementary.hpp"
-#include "troupe/models/math/lanes.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/math/elementary.hpp"
+#include "models/math/lanes.hpp"
 
 #include <stdexcept>
 

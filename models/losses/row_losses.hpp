@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/losses/loss.hpp"
+#include "models/base/batch.hpp"
+#include "models/losses/loss.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,8 +1,8 @@
-#include "troupe/models/losses/split_loss.hpp"
+#include "models/losses/split_loss.hpp"
 
-#include "troupe/models/losses/row_losses.hpp"
-#include "troupe/models/math/elementary.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
+#include "models/losses/row_losses.hpp"
+#include "models/math/elementary.hpp"
+#include "models/math/tree_accumulator.hpp"
 
 #include <bit>
 #include <limits>

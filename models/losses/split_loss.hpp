@@ -19,9 +19,9 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/index_range.hpp"
-#include "troupe/models/losses/loss.hpp"
+#include "models/base/batch.hpp"
+#include "models/base/index_range.hpp"
+#include "models/losses/loss.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,6 @@
-#include "troupe/models/math/cholesky.hpp"
+#include "models/math/cholesky.hpp"
 
-#include "troupe/models/math/lanes.hpp"
+#include "models/math/lanes.hpp"
 
 #include <cmath>
 #include <stdexcept>

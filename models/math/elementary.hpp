@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "troupe/models/base/multiversion.hpp"
+#include "models/base/multiversion.hpp"
 
 #include <bit>
 #include <cmath>

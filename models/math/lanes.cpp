@@ -1,4 +1,4 @@
-#include "troupe/models/math/lanes.hpp"
+#include "models/math/lanes.hpp"
 
 namespace troupe {
 

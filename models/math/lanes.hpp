@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "troupe/models/base/multiversion.hpp"
+#include "models/base/multiversion.hpp"
 
 #include <array>
 #include <cstddef>

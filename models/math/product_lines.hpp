@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "troupe/models/math/product_strip.hpp"
+#include "models/math/product_strip.hpp"
 
 namespace troupe::products {
 

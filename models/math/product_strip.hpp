@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "troupe/models/math/product_kernels.hpp"
+#include "models/math/product_kernels.hpp"
 
 #define TROUPE_UNROLL _Pragma("GCC unroll 16")
 

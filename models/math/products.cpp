@@ -1,7 +1,7 @@
-#include "troupe/models/math/products.hpp"
+#include "models/math/products.hpp"
 
-#include "troupe/models/base/workspace.hpp"
-#include "troupe/models/math/product_kernels.hpp"
+#include "models/base/workspace.hpp"
+#include "models/math/product_kernels.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__)
 
-#include "troupe/models/math/product_lines.hpp"
+#include "models/math/product_lines.hpp"
 
 #include <immintrin.h>
 

@@ -2,7 +2,7 @@
 
 #if defined(__aarch64__)
 
-#include "troupe/models/math/product_lines.hpp"
+#include "models/math/product_lines.hpp"
 
 #include <arm_neon.h>
 

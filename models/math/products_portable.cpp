@@ -1,7 +1,7 @@
 // Products on any processor. Where there is no instruction for a fused multiply-add it is put together from additions
 // and multiplications of doubles, exactly, at a 25th of the speed.
 
-#include "troupe/models/math/product_kernels.hpp"
+#include "models/math/product_kernels.hpp"
 
 namespace troupe::products {
 

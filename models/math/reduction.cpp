@@ -1,6 +1,6 @@
-#include "troupe/models/math/reduction.hpp"
+#include "models/math/reduction.hpp"
 
-#include "troupe/models/math/lanes.hpp"
+#include "models/math/lanes.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -7,9 +7,9 @@
 
 #pragma once
 
-#include "troupe/models/base/number_format.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/training/regularization.hpp"
+#include "models/base/number_format.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/training/regularization.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/models/math/tree_accumulator.hpp"
+#include "models/math/tree_accumulator.hpp"
 
 namespace troupe {
 

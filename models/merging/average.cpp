@@ -1,8 +1,8 @@
-#include "troupe/models/merging/average.hpp"
+#include "models/merging/average.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/math/reduction.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/math/reduction.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 
 #pragma once
 
-#include "troupe/models/base/names.hpp"
-#include "troupe/models/network/parameter_layout.hpp"
+#include "models/base/names.hpp"
+#include "models/network/parameter_layout.hpp"
 
 #include <array>
 #include <cstdint>

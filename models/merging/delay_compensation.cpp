@@ -1,4 +1,4 @@
-#include "troupe/models/merging/delay_compensation.hpp"
+#include "models/merging/delay_compensation.hpp"
 
 #include <cmath>
 #include <stdexcept>

@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/models/base/saved_state.hpp"
+#include "models/base/saved_state.hpp"
 
 #include <cstddef>
 #include <cstdint>

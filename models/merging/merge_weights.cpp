@@ -1,6 +1,6 @@
-#include "troupe/models/merging/merge_weights.hpp"
+#include "models/merging/merge_weights.hpp"
 
-#include "troupe/models/metrics/prediction_sums.hpp"
+#include "models/metrics/prediction_sums.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -9,9 +9,9 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/names.hpp"
-#include "troupe/models/network/model.hpp"
+#include "models/base/batch.hpp"
+#include "models/base/names.hpp"
+#include "models/network/model.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
-#include "troupe/models/merging/outer_rule.hpp"
+#include "models/merging/outer_rule.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/math/lanes.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "troupe/models/merging/parameter_average.hpp"
+#include "models/merging/parameter_average.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -10,8 +10,8 @@
 
 #pragma once
 
-#include "troupe/models/base/names.hpp"
-#include "troupe/models/base/saved_state.hpp"
+#include "models/base/names.hpp"
+#include "models/base/saved_state.hpp"
 
 #include <array>
 #include <cstddef>

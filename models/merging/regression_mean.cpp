@@ -1,8 +1,8 @@
-#include "troupe/models/merging/regression_mean.hpp"
+#include "models/merging/regression_mean.hpp"
 
-#include "troupe/models/math/cholesky.hpp"
-#include "troupe/models/math/lanes.hpp"
-#include "troupe/models/solvers/least_squares.hpp"
+#include "models/math/cholesky.hpp"
+#include "models/math/lanes.hpp"
+#include "models/solvers/least_squares.hpp"
 
 #include <stdexcept>
 #include <string>

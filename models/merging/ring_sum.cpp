@@ -1,7 +1,7 @@
-#include "troupe/models/merging/ring_sum.hpp"
+#include "models/merging/ring_sum.hpp"
 
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/math/lanes.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/math/lanes.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
-#include "troupe/models/merging/robust.hpp"
+#include "models/merging/robust.hpp"
 
-#include "troupe/models/math/lanes.hpp"
+#include "models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>

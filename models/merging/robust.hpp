@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "troupe/models/merging/average.hpp"
+#include "models/merging/average.hpp"
 
 #include <cstddef>
 #include <span>

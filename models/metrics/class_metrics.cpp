@@ -1,7 +1,7 @@
-#include "troupe/models/metrics/class_metrics.hpp"
+#include "models/metrics/class_metrics.hpp"
 
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/metrics/prediction_sums.hpp"
+#include "models/base/rounding.hpp"
+#include "models/metrics/prediction_sums.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -22,7 +22,7 @@
 
 #pragma once
 
-#include "troupe/models/metrics/metric.hpp"
+#include "models/metrics/metric.hpp"
 
 #include <array>
 

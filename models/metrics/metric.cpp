@@ -1,4 +1,4 @@
-#include "troupe/models/metrics/metric.hpp"
+#include "models/metrics/metric.hpp"
 
 #include <algorithm>
 #include <functional>

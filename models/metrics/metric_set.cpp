@@ -1,4 +1,4 @@
-#include "troupe/models/metrics/metric_set.hpp"
+#include "models/metrics/metric_set.hpp"
 
 #include <algorithm>
 #include <cmath>

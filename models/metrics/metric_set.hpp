@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/models/kinds/metric_kinds.hpp"
-#include "troupe/models/metrics/metric.hpp"
+#include "models/kinds/metric_kinds.hpp"
+#include "models/metrics/metric.hpp"
 
 #include <memory>
 #include <span>

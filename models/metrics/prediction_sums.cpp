@@ -1,6 +1,6 @@
-#include "troupe/models/metrics/prediction_sums.hpp"
+#include "models/metrics/prediction_sums.hpp"
 
-#include "troupe/models/math/lanes.hpp"
+#include "models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "troupe/models/network/activation.hpp"
+#include "models/network/activation.hpp"
 
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/math/elementary.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/math/elementary.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -1,8 +1,8 @@
-#include "troupe/models/network/chained_model.hpp"
+#include "models/network/chained_model.hpp"
 
-#include "troupe/models/losses/evaluate_loss.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/segments/chain_loss.hpp"
+#include "models/losses/evaluate_loss.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "models/segments/chain_loss.hpp"
 
 #include <array>
 #include <optional>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/models/network/model.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "models/network/model.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <span>
 

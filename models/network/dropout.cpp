@@ -1,7 +1,7 @@
-#include "troupe/models/network/dropout.hpp"
+#include "models/network/dropout.hpp"
 
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/base/random.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/base/random.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -7,8 +7,8 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/index_range.hpp"
+#include "models/base/batch.hpp"
+#include "models/base/index_range.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "troupe/models/network/initialization.hpp"
+#include "models/network/initialization.hpp"
 
-#include "troupe/models/base/random.hpp"
+#include "models/base/random.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "troupe/models/network/layer_chain.hpp"
+#include "models/network/layer_chain.hpp"
 
 #include <algorithm>
 #include <stdexcept>

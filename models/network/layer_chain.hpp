@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/models/network/chained_model.hpp"
-#include "troupe/models/segments/layer_segments.hpp"
+#include "models/network/chained_model.hpp"
+#include "models/segments/layer_segments.hpp"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
-#include "troupe/models/network/model.hpp"
+#include "models/network/model.hpp"
 
-#include "troupe/models/segments/dense_chain.hpp"
+#include "models/segments/dense_chain.hpp"
 
 #include <array>
 #include <mutex>

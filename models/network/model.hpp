@@ -10,10 +10,10 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/workspace.hpp"
-#include "troupe/models/losses/loss.hpp"
-#include "troupe/models/network/parameter_layout.hpp"
+#include "models/base/batch.hpp"
+#include "models/base/workspace.hpp"
+#include "models/losses/loss.hpp"
+#include "models/network/parameter_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/models/network/neural_network.hpp"
+#include "models/network/neural_network.hpp"
 
-#include "troupe/models/layers/single_output.hpp"
-#include "troupe/models/layers/sparse_dense.hpp"
+#include "models/layers/single_output.hpp"
+#include "models/layers/sparse_dense.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/models/network/activation.hpp"
-#include "troupe/models/network/chained_model.hpp"
-#include "troupe/models/network/initialization.hpp"
-#include "troupe/models/segments/dense_chain.hpp"
+#include "models/network/activation.hpp"
+#include "models/network/chained_model.hpp"
+#include "models/network/initialization.hpp"
+#include "models/segments/dense_chain.hpp"
 
 #include <vector>
 

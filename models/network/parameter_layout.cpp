@@ -1,6 +1,6 @@
-#include "troupe/models/network/parameter_layout.hpp"
+#include "models/network/parameter_layout.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <limits>

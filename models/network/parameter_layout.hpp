@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "troupe/models/base/index_range.hpp"
+#include "models/base/index_range.hpp"
 
 #include <cstddef>
 #include <span>

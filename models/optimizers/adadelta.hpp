@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/moments.hpp"
+#include "models/optimizers/moments.hpp"
 
 #include <cmath>
 

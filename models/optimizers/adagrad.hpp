@@ -7,8 +7,8 @@
 
 #pragma once
 
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <cmath>
 

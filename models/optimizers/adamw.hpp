@@ -12,7 +12,7 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/adam.hpp"
+#include "models/optimizers/adam.hpp"
 
 namespace troupe {
 

@@ -6,9 +6,9 @@
 
 #pragma once
 
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/math/elementary.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/math/elementary.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "troupe/models/optimizers/nadam.hpp"
+#include "models/optimizers/nadam.hpp"
 
 namespace troupe {
 

@@ -12,7 +12,7 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/moments.hpp"
+#include "models/optimizers/moments.hpp"
 
 namespace troupe {
 

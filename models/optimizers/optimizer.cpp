@@ -1,6 +1,6 @@
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/optimizers/optimizer.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 

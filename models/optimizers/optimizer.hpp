@@ -6,8 +6,8 @@
 
 #pragma once
 
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/optimizers/optimizer_options.hpp"
+#include "models/base/buffer.hpp"
+#include "models/optimizers/optimizer_options.hpp"
 
 #include <array>
 #include <cstddef>

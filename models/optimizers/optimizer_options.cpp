@@ -1,4 +1,4 @@
-#include "troupe/models/optimizers/optimizer_options.hpp"
+#include "models/optimizers/optimizer_options.hpp"
 
 #include <algorithm>
 #include <charconv>

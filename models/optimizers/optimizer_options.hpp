@@ -11,9 +11,9 @@
 
 #pragma once
 
-#include "troupe/models/base/names.hpp"
-#include "troupe/models/kinds/component.hpp"
-#include "troupe/models/training/schedule.hpp"
+#include "models/base/names.hpp"
+#include "models/kinds/component.hpp"
+#include "models/training/schedule.hpp"
 
 #include <algorithm>
 #include <array>

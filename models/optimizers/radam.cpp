@@ -1,4 +1,4 @@
-#include "troupe/models/optimizers/radam.hpp"
+#include "models/optimizers/radam.hpp"
 
 namespace troupe {
 

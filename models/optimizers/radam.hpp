@@ -14,7 +14,7 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/moments.hpp"
+#include "models/optimizers/moments.hpp"
 
 namespace troupe {
 

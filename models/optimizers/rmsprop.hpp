@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "troupe/models/optimizers/moments.hpp"
+#include "models/optimizers/moments.hpp"
 
 #include <cmath>
 

@@ -8,8 +8,8 @@
 
 #pragma once
 
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 namespace troupe {
 

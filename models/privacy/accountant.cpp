@@ -1,6 +1,6 @@
-#include "troupe/models/privacy/accountant.hpp"
+#include "models/privacy/accountant.hpp"
 
-#include "troupe/models/math/elementary.hpp"
+#include "models/math/elementary.hpp"
 
 #include <algorithm>
 #include <cmath>

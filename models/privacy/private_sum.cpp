@@ -1,4 +1,4 @@
-#include "troupe/models/privacy/private_sum.hpp"
+#include "models/privacy/private_sum.hpp"
 
 #include <algorithm>
 #include <cmath>

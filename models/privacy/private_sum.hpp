@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "troupe/models/privacy/secret_stream.hpp"
+#include "models/privacy/secret_stream.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/models/base/index_range.hpp"
-#include "troupe/models/segments/layer_cuts.hpp"
+#include "models/base/index_range.hpp"
+#include "models/segments/layer_cuts.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,7 +1,7 @@
-#include "troupe/models/segments/chain_loss.hpp"
+#include "models/segments/chain_loss.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/losses/evaluate_loss.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/losses/evaluate_loss.hpp"
 
 #include <algorithm>
 

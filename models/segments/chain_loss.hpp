@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/models/losses/split_loss.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "models/losses/split_loss.hpp"
+#include "models/segments/segment_chain.hpp"
 
 namespace troupe {
 

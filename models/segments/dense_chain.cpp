@@ -1,8 +1,8 @@
-#include "troupe/models/segments/dense_chain.hpp"
+#include "models/segments/dense_chain.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/layers/sparse_dense.hpp"
-#include "troupe/models/network/dropout.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/layers/sparse_dense.hpp"
+#include "models/network/dropout.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -7,8 +7,8 @@
 
 #pragma once
 
-#include "troupe/models/segments/dense_layout.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "models/segments/dense_layout.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <span>
 #include <vector>

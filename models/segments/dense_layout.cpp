@@ -1,4 +1,4 @@
-#include "troupe/models/segments/dense_layout.hpp"
+#include "models/segments/dense_layout.hpp"
 
 #include <stdexcept>
 

@@ -6,10 +6,10 @@
 
 #pragma once
 
-#include "troupe/models/layers/dense.hpp"
-#include "troupe/models/network/parameter_layout.hpp"
-#include "troupe/models/segments/chain_facts.hpp"
-#include "troupe/models/segments/layer_cuts.hpp"
+#include "models/layers/dense.hpp"
+#include "models/network/parameter_layout.hpp"
+#include "models/segments/chain_facts.hpp"
+#include "models/segments/layer_cuts.hpp"
 
 #include <functional>
 #include <span>

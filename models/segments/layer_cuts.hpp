@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "troupe/models/base/names.hpp"
+#include "models/base/names.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/models/segments/layer_run.hpp"
+#include "models/segments/layer_run.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/math/reduction.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/math/reduction.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/models/layers/layer.hpp"
+#include "models/layers/layer.hpp"
 
 #include <cstddef>
 #include <memory>

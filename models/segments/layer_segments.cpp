@@ -1,8 +1,8 @@
-#include "troupe/models/segments/layer_segments.hpp"
+#include "models/segments/layer_segments.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/layers/dense.hpp"
-#include "troupe/models/math/reduction.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/layers/dense.hpp"
+#include "models/math/reduction.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -12,9 +12,9 @@
 
 #pragma once
 
-#include "troupe/models/network/parameter_layout.hpp"
-#include "troupe/models/segments/layer_run.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "models/network/parameter_layout.hpp"
+#include "models/segments/layer_run.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <cstddef>
 #include <optional>

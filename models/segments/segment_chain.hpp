@@ -20,12 +20,12 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/element_window.hpp"
-#include "troupe/models/base/workspace.hpp"
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/segments/chain_facts.hpp"
+#include "models/base/batch.hpp"
+#include "models/base/element_window.hpp"
+#include "models/base/workspace.hpp"
+#include "models/math/reduction.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "models/segments/chain_facts.hpp"
 
 #include <bit>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "troupe/models/solvers/gauss_newton.hpp"
+#include "models/solvers/gauss_newton.hpp"
 
-#include "troupe/models/math/cholesky.hpp"
+#include "models/math/cholesky.hpp"
 
 #include <stdexcept>
 #include <string>

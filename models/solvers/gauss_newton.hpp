@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/network/model.hpp"
+#include "models/base/batch.hpp"
+#include "models/network/model.hpp"
 
 #include <span>
 

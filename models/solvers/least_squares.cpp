@@ -1,7 +1,7 @@
-#include "troupe/models/solvers/least_squares.hpp"
+#include "models/solvers/least_squares.hpp"
 
-#include "troupe/models/math/cholesky.hpp"
-#include "troupe/models/math/lanes.hpp"
+#include "models/math/cholesky.hpp"
+#include "models/math/lanes.hpp"
 
 #include <span>
 #include <stdexcept>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
+#include "models/base/batch.hpp"
 
 #include <cstddef>
 #include <stdexcept>

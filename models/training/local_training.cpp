@@ -1,8 +1,8 @@
-#include "troupe/models/training/local_training.hpp"
+#include "models/training/local_training.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/training/whole_model_step.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/training/whole_model_step.hpp"
 
 #include <algorithm>
 #include <array>

@@ -11,10 +11,10 @@
 
 #pragma once
 
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/model.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/training/regularization.hpp"
+#include "models/math/reduction.hpp"
+#include "models/network/model.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/training/regularization.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
-#include "troupe/models/training/regularization.hpp"
+#include "models/training/regularization.hpp"
 
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/math/lanes.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -13,10 +13,10 @@
 
 #pragma once
 
-#include "troupe/models/base/index_range.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/network/parameter_layout.hpp"
-#include "troupe/models/optimizers/optimizer_options.hpp"
+#include "models/base/index_range.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "models/network/parameter_layout.hpp"
+#include "models/optimizers/optimizer_options.hpp"
 
 #include <cstddef>
 #include <span>

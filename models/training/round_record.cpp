@@ -1,4 +1,4 @@
-#include "troupe/models/training/round_record.hpp"
+#include "models/training/round_record.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
-#include "troupe/models/training/schedule.hpp"
+#include "models/training/schedule.hpp"
 
-#include "troupe/models/math/elementary.hpp"
+#include "models/math/elementary.hpp"
 
 #include <algorithm>
 #include <cmath>

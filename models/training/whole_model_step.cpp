@@ -1,4 +1,4 @@
-#include "troupe/models/training/whole_model_step.hpp"
+#include "models/training/whole_model_step.hpp"
 
 #include <algorithm>
 #include <cmath>

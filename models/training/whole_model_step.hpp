@@ -6,8 +6,8 @@
 
 #pragma once
 
-#include "troupe/models/training/regularization.hpp"
-#include "troupe/models/whole_model/whole_model_rule.hpp"
+#include "models/training/regularization.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
 #include <optional>
 #include <span>

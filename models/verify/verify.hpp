@@ -24,9 +24,9 @@
 
 #pragma once
 
-#include "troupe/models/kinds/metric_kinds.hpp"
-#include "troupe/models/network/model.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/kinds/metric_kinds.hpp"
+#include "models/network/model.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/kinds/made_values.hpp"
-#include "troupe/models/verify/verify.hpp"
+#include "models/base/rounding.hpp"
+#include "models/kinds/made_values.hpp"
+#include "models/verify/verify.hpp"
 
 #include <algorithm>
 #include <bit>

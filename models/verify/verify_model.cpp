@@ -1,8 +1,8 @@
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/kinds/made_values.hpp"
-#include "troupe/models/verify/verify.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/random.hpp"
+#include "models/base/rounding.hpp"
+#include "models/kinds/made_values.hpp"
+#include "models/verify/verify.hpp"
 
 #include <algorithm>
 #include <cmath>

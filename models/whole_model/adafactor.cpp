@@ -1,7 +1,7 @@
-#include "troupe/models/whole_model/adafactor.hpp"
+#include "models/whole_model/adafactor.hpp"
 
-#include "troupe/models/math/elementary.hpp"
-#include "troupe/models/math/lanes.hpp"
+#include "models/math/elementary.hpp"
+#include "models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>

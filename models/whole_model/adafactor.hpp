@@ -18,8 +18,8 @@
 
 #pragma once
 
-#include "troupe/models/network/parameter_layout.hpp"
-#include "troupe/models/whole_model/whole_model_rule.hpp"
+#include "models/network/parameter_layout.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,10 @@
-#include "troupe/models/whole_model/lbfgs.hpp"
+#include "models/whole_model/lbfgs.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
-#include "troupe/models/base/multiversion.hpp"
-#include "troupe/models/math/lanes.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/models/whole_model/two_loop.hpp"
+#include "models/base/copy_values.hpp"
+#include "models/base/multiversion.hpp"
+#include "models/math/lanes.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "models/whole_model/two_loop.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "troupe/models/whole_model/whole_model_rule.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
-#include "troupe/models/whole_model/adafactor.hpp"
-#include "troupe/models/whole_model/lbfgs.hpp"
+#include "models/whole_model/adafactor.hpp"
+#include "models/whole_model/lbfgs.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "troupe/models/whole_model/two_loop.hpp"
+#include "models/whole_model/two_loop.hpp"
 
 namespace troupe {
 

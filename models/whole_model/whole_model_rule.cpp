@@ -1,6 +1,6 @@
-#include "troupe/models/whole_model/whole_model_rule.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
-#include "troupe/models/math/tree_accumulator.hpp"
+#include "models/math/tree_accumulator.hpp"
 
 #include <algorithm>
 

@@ -17,10 +17,10 @@
 
 #pragma once
 
-#include "troupe/models/base/batch.hpp"
-#include "troupe/models/base/index_range.hpp"
-#include "troupe/models/network/parameter_layout.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/base/batch.hpp"
+#include "models/base/index_range.hpp"
+#include "models/network/parameter_layout.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,6 @@
 // The troupe command with an optimizer of an application's own.
 
-#include "troupe/app/commands/run_command.hpp"
-#include "troupe/models/kinds/optimizer_kinds.hpp"
+#include <troupe/command.hpp>
 
 #include <memory>
 

@@ -1,8 +1,8 @@
 // An application that embeds Troupe: its own actor system, a job in code, one call. It prints the
 // SHA-256 of the trained parameters.
 
-#include "troupe/actors/run/train.hpp"
-#include "troupe/version.hpp"
+#include <troupe/train.hpp>
+#include <troupe/version.hpp>
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

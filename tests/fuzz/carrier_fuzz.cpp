@@ -1,9 +1,9 @@
 // What comes over a carrier's stream. The first byte says whether there are shared slots, and whether
 // heads are given the checksum they should have: whoever writes so is of another mind, not damaged.
 
-#include "troupe/actors/net/carriers/piece_stream.hpp"
-#include "troupe/data/text/checksum.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "actors/net/carriers/piece_stream.hpp"
+#include "data/text/checksum.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>

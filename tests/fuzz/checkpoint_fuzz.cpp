@@ -1,12 +1,12 @@
 // Checkpoints: the whole file, its head with the checksum mended (no search would find a good one),
 // and the record alone. What can be read is held against a job, whose shape the seeds have.
 
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/checkpoint/checkpoint_file.hpp"
-#include "troupe/data/checkpoint/checkpoint_record.hpp"
-#include "troupe/data/text/checksum.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
-#include "troupe/tests/support/plain_disk.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/checkpoint/checkpoint_file.hpp"
+#include "data/checkpoint/checkpoint_record.hpp"
+#include "data/text/checksum.hpp"
+#include "tests/fuzz/hostile.hpp"
+#include "tests/support/plain_disk.hpp"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,8 +1,8 @@
 // Cluster files. One may name a job file to be read as well, as nothing but a path: here the words
 // "job =" are left out, so that the search reads no files of this machine.
 
-#include "troupe/app/cluster/cluster_file.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "app/cluster/cluster_file.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 using namespace troupe;
 

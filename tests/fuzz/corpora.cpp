@@ -3,20 +3,20 @@
 //
 //   fuzz_corpora FOLDER
 
-#include "troupe/actors/net/carriers/carried_frame.hpp"
-#include "troupe/actors/net/gate/hello.hpp"
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/app/terminal/reports.hpp"
-#include "troupe/data/checkpoint/checkpoint_output.hpp"
-#include "troupe/data/checkpoint/checkpoint_record.hpp"
-#include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/data/records/run_recorder.hpp"
-#include "troupe/data/records/trace_file.hpp"
-#include "troupe/data/rows_file/rows_writer.hpp"
-#include "troupe/tests/fuzz/wire_types.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/plain_disk.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
+#include "actors/net/carriers/carried_frame.hpp"
+#include "actors/net/gate/hello.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "app/terminal/reports.hpp"
+#include "data/checkpoint/checkpoint_output.hpp"
+#include "data/checkpoint/checkpoint_record.hpp"
+#include "data/model_file/safetensors.hpp"
+#include "data/records/run_recorder.hpp"
+#include "data/records/trace_file.hpp"
+#include "data/rows_file/rows_writer.hpp"
+#include "tests/fuzz/wire_types.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/plain_disk.hpp"
+#include "tests/support/some_checkpoint.hpp"
 
 #include <caf/binary_serializer.hpp>
 

@@ -1,9 +1,9 @@
 // CSV, plain or gzip: as a table, some with a column that is ignored, with categories and gaps, or by other letters; and
 // as `troupe init` looks at it.
 
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/formats/csv/csv_columns.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/formats/csv/csv_columns.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 using namespace troupe;
 

@@ -1,8 +1,8 @@
 // What `troupe trace show` makes of a file that a flight recorder is said to have left.
 
-#include "troupe/app/run/flight_report.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "app/run/flight_report.hpp"
+#include "data/text/shown_text.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 #include <algorithm>
 #include <span>

@@ -1,7 +1,7 @@
 // The lines of a hello and of a visit, and both sides of the exchange with bytes in any pieces.
 
-#include "troupe/actors/net/gate/hello.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "actors/net/gate/hello.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <cstddef>
 #include <cstdint>

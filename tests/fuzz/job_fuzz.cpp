@@ -1,10 +1,10 @@
 // Job files, and single values as --set takes them. No key makes reading one open another file.
 
-#include "troupe/app/job/job_file.hpp"
-#include "troupe/app/job/job_text.hpp"
-#include "troupe/app/toml/parse_toml.hpp"
-#include "troupe/coordinators/parallel/parallel_plan.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "app/job/job_file.hpp"
+#include "app/job/job_text.hpp"
+#include "app/toml/parse_toml.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 using namespace troupe;
 

@@ -1,7 +1,7 @@
 // LIBSVM's sparse text, plain or gzip.
 
-#include "troupe/data/formats/libsvm/libsvm.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "data/formats/libsvm/libsvm.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 using namespace troupe;
 

@@ -1,8 +1,8 @@
 // Arrays of the format NPY, plain or gzip; the targets are a column of them.
 
-#include "troupe/data/formats/arrays/array_header.hpp"
-#include "troupe/data/formats/arrays/read_array.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "data/formats/arrays/array_header.hpp"
+#include "data/formats/arrays/read_array.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 using namespace troupe;
 

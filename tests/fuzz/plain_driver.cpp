@@ -5,7 +5,7 @@
 // gives it every file of the folders, in order of their names, and then N mutations of them, the
 // same ones each time. It is no search, and keeps the targets compiled and the findings found.
 
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 #include <algorithm>
 #include <filesystem>

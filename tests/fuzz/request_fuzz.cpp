@@ -1,7 +1,7 @@
 // A request to the page's server: whatever came so far, and whatever comes behind it.
 
-#include "troupe/app/page/page_request.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "app/page/page_request.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Files of rows for training: safetensors with conventions of their own (data/rows_file).
 
-#include "troupe/data/rows_file/rows_reader.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "data/rows_file/rows_reader.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 using namespace troupe;
 

@@ -1,7 +1,7 @@
 // Model files: safetensors, and what a model's metadata say of its tensors.
 
-#include "troupe/data/model_file/saved_model.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "data/model_file/saved_model.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 using namespace troupe;
 

@@ -1,9 +1,9 @@
 // What `troupe status` shows of an object that came over a wire.
 
-#include "troupe/actors/net/gate/visitor.hpp"
-#include "troupe/app/terminal/reports.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "actors/net/gate/visitor.hpp"
+#include "app/terminal/reports.hpp"
+#include "data/text/shown_text.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // A text as rows of characters, plain or gzip.
 
-#include "troupe/data/formats/text/read_text.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "data/formats/text/read_text.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 using namespace troupe;
 

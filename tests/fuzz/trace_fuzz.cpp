@@ -1,7 +1,7 @@
 // Timelines that are merged: one file, or two with a zero between them.
 
-#include "troupe/data/records/trace_file.hpp"
-#include "troupe/tests/fuzz/hostile.hpp"
+#include "data/records/trace_file.hpp"
+#include "tests/fuzz/hostile.hpp"
 
 #include <filesystem>
 #include <vector>

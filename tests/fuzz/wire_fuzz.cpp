@@ -2,8 +2,8 @@
 // picks the type. What was read can be written again. There is no actor system behind it: a message
 // with handles of actors is read up to the first of them.
 
-#include "troupe/tests/fuzz/hostile.hpp"
-#include "troupe/tests/fuzz/wire_types.hpp"
+#include "tests/fuzz/hostile.hpp"
+#include "tests/fuzz/wire_types.hpp"
 
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>

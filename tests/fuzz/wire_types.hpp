@@ -1,15 +1,18 @@
-// All messages that can come over a wire: every registered type but atoms, handles of actors and
-// those that never leave their process.
+// All messages that can come over a wire: every registered type but handles of actors and those
+// that never leave their process.
 
 #pragma once
 
-#include "troupe/actors/net/links/messages.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/protocol/coordinator_messages.hpp"
-#include "troupe/actors/protocol/messages.hpp"
-#include "troupe/actors/protocol/seam_messages.hpp"
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/actors/protocol/tensor_messages.hpp"
+#include "actors/net/links/messages.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "actors/protocol/collective_messages.hpp"
+#include "actors/protocol/coordinator_messages.hpp"
+#include "actors/protocol/messages.hpp"
+#include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/seam_messages.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "actors/protocol/tensor_messages.hpp"
+#include "actors/protocol/write_messages.hpp"
 
 #include <cstddef>
 #include <tuple>
@@ -32,12 +35,7 @@ using types_of =
   typename types_in<Block, std::make_index_sequence<Block::end - Block::begin>>::type;
 
 template <class T>
-concept sent =
-  !std::is_same_v<T, shard_start> && !std::is_same_v<T, summation> && !std::is_same_v<T, seam> &&
-  !std::is_same_v<T, gate_event> && !std::is_same_v<T, process_news> &&
-  !std::is_same_v<T, standing> && !requires(T & x) {
-  typename T::signatures;
-};
+concept sent = !caf::allowed_unsafe_message_type<T>::value;
 
 template <class T>
 using one_or_none = std::conditional_t<sent<T>, std::tuple<T>, std::tuple<>>;
@@ -50,10 +48,7 @@ struct only_sent<std::tuple<Types...>> {
   using type = decltype(std::tuple_cat(one_or_none<Types>{}...));
 };
 
-using wire_types = typename only_sent<decltype(std::tuple_cat(
-  types_of<caf::id_block::troupe_messages>{}, types_of<caf::id_block::troupe_online>{},
-  types_of<caf::id_block::troupe_cluster>{}, types_of<caf::id_block::troupe_net>{},
-  types_of<caf::id_block::troupe_exchange>{}))>::type;
+using wire_types = typename only_sent<types_of<caf::id_block::troupe_messages>>::type;
 
 inline constexpr size_t wire_type_count = std::tuple_size_v<wire_types>;
 

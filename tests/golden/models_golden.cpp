@@ -1,21 +1,21 @@
 // What the models' room computes, part by part, as hashes: a program without CAF and test library, so that any compiler
 // and emulator can build and run it. tests/golden/models_golden.py does, and compares with models_golden.txt.
 
-#include "troupe/models/base/arithmetic.hpp"
-#include "troupe/models/base/bit_hash.hpp"
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/kinds/chain_kind.hpp"
-#include "troupe/models/kinds/made_values.hpp"
-#include "troupe/models/math/elementary.hpp"
-#include "troupe/models/math/products.hpp"
-#include "troupe/models/merging/ring_sum.hpp"
-#include "troupe/models/merging/robust.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/privacy/accountant.hpp"
-#include "troupe/models/privacy/private_sum.hpp"
-#include "troupe/models/solvers/least_squares.hpp"
+#include "models/base/arithmetic.hpp"
+#include "models/base/bit_hash.hpp"
+#include "models/base/random.hpp"
+#include "models/base/rounding.hpp"
+#include "models/kinds/chain_kind.hpp"
+#include "models/kinds/made_values.hpp"
+#include "models/math/elementary.hpp"
+#include "models/math/products.hpp"
+#include "models/merging/ring_sum.hpp"
+#include "models/merging/robust.hpp"
+#include "models/network/neural_network.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/privacy/accountant.hpp"
+#include "models/privacy/private_sum.hpp"
+#include "models/solvers/least_squares.hpp"
 
 #include <cstdio>
 

@@ -44,8 +44,8 @@ class Builder:
 
     def objects(self, models, sources, folder):
         """Of these sources, with the headers in this copy of models/."""
-        (folder / "include/troupe").mkdir(parents=True, exist_ok=True)
-        link(folder / "include/troupe/models", models)
+        (folder / "include").mkdir(parents=True, exist_ok=True)
+        link(folder / "include/models", models)
         sources = [x for x in sources if self.is_x86 or x.name not in OF_KERNELS]
 
         def compiled(file):

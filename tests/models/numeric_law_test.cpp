@@ -1,14 +1,14 @@
 // The numeric law: results depend on values and shapes alone, not on where data lie, how long an
 // array is beyond them, or which instruction set computes.
 
-#include "troupe/models/base/arithmetic.hpp"
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/math/elementary.hpp"
-#include "troupe/models/math/lanes.hpp"
-#include "troupe/models/math/products.hpp"
-#include "troupe/models/network/activation.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/base/arithmetic.hpp"
+#include "models/base/random.hpp"
+#include "models/base/rounding.hpp"
+#include "models/math/elementary.hpp"
+#include "models/math/lanes.hpp"
+#include "models/math/products.hpp"
+#include "models/network/activation.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <gtest/gtest.h>
 

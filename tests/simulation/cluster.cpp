@@ -1,13 +1,13 @@
-#include "troupe/tests/simulation/cluster.hpp"
+#include "tests/simulation/cluster.hpp"
 
-#include "troupe/actors/director/checkpoint_writer.hpp"
-#include "troupe/actors/director/director.hpp"
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/simulation/wire_message.hpp"
+#include "actors/director/checkpoint_writer.hpp"
+#include "actors/director/director.hpp"
+#include "actors/run/job_data.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/text/failure.hpp"
+#include "tests/simulation/wire_message.hpp"
 
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>

@@ -3,14 +3,14 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/actors/run/process.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/tests/simulation/network.hpp"
-#include "troupe/tests/simulation/simulated_disk.hpp"
-#include "troupe/tests/simulation/world.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "actors/run/process.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "tests/simulation/network.hpp"
+#include "tests/simulation/simulated_disk.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
-#include "troupe/tests/simulation/faults.hpp"
+#include "tests/simulation/faults.hpp"
 
-#include "troupe/tests/simulation/trial.hpp"
+#include "tests/simulation/trial.hpp"
 
 #include <algorithm>
 

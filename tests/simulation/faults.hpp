@@ -4,9 +4,9 @@
 
 #pragma once
 
-#include "troupe/tests/simulation/cluster.hpp"
-#include "troupe/tests/simulation/oracle.hpp"
-#include "troupe/tests/simulation/workload.hpp"
+#include "tests/simulation/cluster.hpp"
+#include "tests/simulation/oracle.hpp"
+#include "tests/simulation/workload.hpp"
 
 #include <optional>
 #include <vector>

@@ -1,8 +1,8 @@
 // What befalls processes that go on (threads that hang, other files, slow machines), and the director's
 // disk and its machine while it writes.
 
-#include "troupe/tests/simulation/faults.hpp"
-#include "troupe/tests/simulation/trial.hpp"
+#include "tests/simulation/faults.hpp"
+#include "tests/simulation/trial.hpp"
 
 namespace troupe::simulation {
 

@@ -1,8 +1,8 @@
-#include "troupe/tests/simulation/kept_company.hpp"
+#include "tests/simulation/kept_company.hpp"
 
-#include "troupe/actors/protocol/write_messages.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/tests/simulation/listener.hpp"
+#include "actors/protocol/write_messages.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "tests/simulation/listener.hpp"
 
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>

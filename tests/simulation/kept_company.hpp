@@ -12,10 +12,10 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/trainer_messages.hpp"
-#include "troupe/actors/run/company.hpp"
-#include "troupe/tests/simulation/cluster.hpp"
-#include "troupe/tests/simulation/world.hpp"
+#include "actors/protocol/trainer_messages.hpp"
+#include "actors/run/company.hpp"
+#include "tests/simulation/cluster.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <functional>
 #include <memory>

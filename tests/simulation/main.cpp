@@ -13,10 +13,10 @@
 // that violates anything ends it, with the command that runs this seed again, line by line.
 // Exit code 1 then, 2 for wrong options.
 
-#include "troupe/tests/simulation/dice.hpp"
-#include "troupe/tests/simulation/mode_trial.hpp"
-#include "troupe/tests/simulation/trial.hpp"
-#include "troupe/tests/simulation/world.hpp"
+#include "tests/simulation/dice.hpp"
+#include "tests/simulation/mode_trial.hpp"
+#include "tests/simulation/trial.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
-#include "troupe/tests/simulation/mode_trial.hpp"
+#include "tests/simulation/mode_trial.hpp"
 
-#include "troupe/coordinators/job/federated_job.hpp"
-#include "troupe/tests/support/keeper_oracle.hpp"
+#include "coordinators/job/federated_job.hpp"
+#include "tests/support/keeper_oracle.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "troupe/tests/simulation/kept_company.hpp"
+#include "tests/simulation/kept_company.hpp"
 
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
-#include "troupe/tests/simulation/network.hpp"
+#include "tests/simulation/network.hpp"
 
-#include "troupe/tests/simulation/wire_message.hpp"
+#include "tests/simulation/wire_message.hpp"
 
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>

@@ -15,8 +15,8 @@
 
 #pragma once
 
-#include "troupe/tests/simulation/listener.hpp"
-#include "troupe/tests/simulation/world.hpp"
+#include "tests/simulation/listener.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <algorithm>
 #include <functional>

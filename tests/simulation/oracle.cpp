@@ -1,6 +1,6 @@
-#include "troupe/tests/simulation/oracle.hpp"
+#include "tests/simulation/oracle.hpp"
 
-#include "troupe/coordinators/job/stop_rule.hpp"
+#include "coordinators/job/stop_rule.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -12,11 +12,11 @@
 
 #pragma once
 
-#include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/tests/simulation/workload.hpp"
+#include "actors/base/test_hooks.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "tests/simulation/workload.hpp"
 
 #include <map>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "troupe/tests/simulation/simulated_disk.hpp"
+#include "tests/simulation/simulated_disk.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -8,8 +8,8 @@
 
 #pragma once
 
-#include "troupe/data/disk/disk.hpp"
-#include "troupe/tests/simulation/dice.hpp"
+#include "data/disk/disk.hpp"
+#include "tests/simulation/dice.hpp"
 
 #include <functional>
 #include <map>

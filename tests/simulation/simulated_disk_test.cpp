@@ -1,10 +1,10 @@
 // The disk in memory keeps what POSIX promises and no more.
 
-#include "troupe/tests/simulation/simulated_disk.hpp"
+#include "tests/simulation/simulated_disk.hpp"
 
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/some_checkpoint.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // One slow trainer among many, in virtual time with real training: what it loses, who waits for it,
 // and how much sooner the others are where they want to be.
 
-#include "troupe/tests/simulation/kept_company.hpp"
-#include "troupe/tests/simulation/world.hpp"
+#include "tests/simulation/kept_company.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <gtest/gtest.h>
 

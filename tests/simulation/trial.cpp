@@ -1,8 +1,8 @@
-#include "troupe/tests/simulation/trial.hpp"
+#include "tests/simulation/trial.hpp"
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/tests/simulation/faults.hpp"
+#include "actors/run/job_data.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "tests/simulation/faults.hpp"
 
 #include <stdexcept>
 

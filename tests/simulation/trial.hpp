@@ -6,8 +6,8 @@
 
 #pragma once
 
-#include "troupe/tests/simulation/oracle.hpp"
-#include "troupe/tests/simulation/workload.hpp"
+#include "tests/simulation/oracle.hpp"
+#include "tests/simulation/workload.hpp"
 
 #include <array>
 #include <string>

@@ -1,6 +1,6 @@
-#include "troupe/tests/simulation/wire_message.hpp"
+#include "tests/simulation/wire_message.hpp"
 
-#include "troupe/coordinators/parallel/seam_tensors.hpp"
+#include "coordinators/parallel/seam_tensors.hpp"
 
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>

@@ -6,10 +6,10 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/cluster_messages.hpp"
-#include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/actors/protocol/tensor_messages.hpp"
-#include "troupe/tests/simulation/dice.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/tensor_messages.hpp"
+#include "tests/simulation/dice.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/message.hpp>

@@ -1,4 +1,4 @@
-#include "troupe/tests/simulation/workload.hpp"
+#include "tests/simulation/workload.hpp"
 
 #include <array>
 

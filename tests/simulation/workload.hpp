@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/models/base/names.hpp"
-#include "troupe/tests/simulation/cluster.hpp"
+#include "models/base/names.hpp"
+#include "tests/simulation/cluster.hpp"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 // Workloads do what they are there for, before anything befalls them.
 
-#include "troupe/coordinators/job/stop_rule.hpp"
-#include "troupe/tests/simulation/trial.hpp"
-#include "troupe/tests/simulation/world.hpp"
+#include "coordinators/job/stop_rule.hpp"
+#include "tests/simulation/trial.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/tests/simulation/world.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/local_actor.hpp>

@@ -15,9 +15,9 @@
 
 #pragma once
 
-#include "troupe/actors/run/train.hpp"
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/tests/simulation/dice.hpp"
+#include "actors/run/train.hpp"
+#include "coordinators/base/moment.hpp"
+#include "tests/simulation/dice.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -1,8 +1,8 @@
 // The world on its own, with small actors that count and talk.
 
-#include "troupe/tests/simulation/network.hpp"
-#include "troupe/tests/simulation/wire_message.hpp"
-#include "troupe/tests/simulation/world.hpp"
+#include "tests/simulation/network.hpp"
+#include "tests/simulation/wire_message.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>

@@ -2,10 +2,10 @@
 
 #pragma once
 
-#include "troupe/data/disk/atomic_file.hpp"
-#include "troupe/data/identity/certificate.hpp"
-#include "troupe/data/identity/tls_files.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/disk/atomic_file.hpp"
+#include "data/identity/certificate.hpp"
+#include "data/identity/tls_files.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <chrono>
 #include <string>

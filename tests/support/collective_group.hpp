@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/collective/collective_rule.hpp"
+#include "coordinators/collective/collective_rule.hpp"
 
 #include <algorithm>
 #include <map>

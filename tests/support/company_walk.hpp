@@ -5,11 +5,11 @@
 
 #pragma once
 
-#include "troupe/coordinators/run/director_rule.hpp"
-#include "troupe/coordinators/run/hold_rule.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/coordinators/step/replica_rule.hpp"
-#include "troupe/coordinators/step/shard_rule.hpp"
+#include "coordinators/run/director_rule.hpp"
+#include "coordinators/run/hold_rule.hpp"
+#include "coordinators/step/placement.hpp"
+#include "coordinators/step/replica_rule.hpp"
+#include "coordinators/step/shard_rule.hpp"
 
 #include <deque>
 #include <functional>

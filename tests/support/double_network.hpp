@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/models/losses/loss.hpp"
-#include "troupe/models/network/activation.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "models/losses/loss.hpp"
+#include "models/network/activation.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <algorithm>
 #include <cmath>

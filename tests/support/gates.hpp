@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate/gate.hpp"
-#include "troupe/actors/net/gate/hello.hpp"
-#include "troupe/tests/support/process_facts.hpp"
+#include "actors/net/gate/gate.hpp"
+#include "actors/net/gate/hello.hpp"
+#include "tests/support/process_facts.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

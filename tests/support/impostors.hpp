@@ -4,10 +4,10 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate/hello.hpp"
-#include "troupe/actors/net/socket/channel.hpp"
-#include "troupe/tests/support/certificates.hpp"
-#include "troupe/tests/support/process_facts.hpp"
+#include "actors/net/gate/hello.hpp"
+#include "actors/net/socket/channel.hpp"
+#include "tests/support/certificates.hpp"
+#include "tests/support/process_facts.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/pem.h>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/data/table/row_reader.hpp"
+#include "data/table/row_reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -16,8 +16,8 @@
 
 #pragma once
 
-#include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/coordinators/job/job.hpp"
+#include "actors/base/test_hooks.hpp"
+#include "coordinators/job/job.hpp"
 
 #include <algorithm>
 #include <cstdint>

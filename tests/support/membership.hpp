@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/membership/membership_rule.hpp"
+#include "coordinators/membership/membership_rule.hpp"
 
 #include <gtest/gtest.h>
 

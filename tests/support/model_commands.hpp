@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/model_file/safetensors.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

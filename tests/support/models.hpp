@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/base/random.hpp"
+#include "models/base/buffer.hpp"
+#include "models/base/random.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,11 +3,11 @@
 
 #pragma once
 
-#include "troupe/actors/net/process/networked_process.hpp"
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "actors/net/process/networked_process.hpp"
+#include "actors/run/job_data.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/training.hpp"
 
 #include <atomic>
 #include <future>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/payload.hpp"
+#include "actors/protocol/payload.hpp"
 
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>

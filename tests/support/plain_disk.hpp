@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/disk/disk.hpp"
+#include "data/disk/disk.hpp"
 
 #include <algorithm>
 #include <cerrno>

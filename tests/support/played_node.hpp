@@ -7,12 +7,12 @@
 
 #pragma once
 
-#include "troupe/actors/node/node.hpp"
-#include "troupe/actors/protocol/seam_messages.hpp"
-#include "troupe/actors/run/train.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/tests/support/payloads.hpp"
+#include "actors/node/node.hpp"
+#include "actors/protocol/seam_messages.hpp"
+#include "actors/run/train.hpp"
+#include "coordinators/step/placement.hpp"
+#include "models/network/neural_network.hpp"
+#include "tests/support/payloads.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/links/admission.hpp"
+#include "coordinators/links/admission.hpp"
 
 #include <string>
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/channel.hpp"
-#include "troupe/coordinators/base/moment.hpp"
+#include "actors/net/socket/channel.hpp"
+#include "coordinators/base/moment.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -2,10 +2,10 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/seam_messages.hpp"
-#include "troupe/actors/run/configure.hpp"
-#include "troupe/actors/step/shard.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "actors/protocol/seam_messages.hpp"
+#include "actors/run/configure.hpp"
+#include "actors/step/shard.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/actors/protocol/write_messages.hpp"
-#include "troupe/actors/run/company.hpp"
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/train.hpp"
+#include "actors/protocol/write_messages.hpp"
+#include "actors/run/company.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/train.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

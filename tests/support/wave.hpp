@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/models/kinds/model_kinds.hpp"
-#include "troupe/models/losses/evaluate_loss.hpp"
+#include "models/kinds/model_kinds.hpp"
+#include "models/losses/evaluate_loss.hpp"
 
 #include <algorithm>
 #include <cmath>

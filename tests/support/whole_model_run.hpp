@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/models/whole_model/whole_model_rule.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
 #include <functional>
 #include <utility>

@@ -1,7 +1,7 @@
-#include "troupe/actors/net/carriers/carried_frame.hpp"
+#include "actors/net/carriers/carried_frame.hpp"
 
-#include "troupe/data/text/checksum.hpp"
-#include "troupe/models/base/copy_values.hpp"
+#include "data/text/checksum.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <algorithm>
 #include <bit>

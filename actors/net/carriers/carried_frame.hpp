@@ -10,8 +10,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/exchange_messages.hpp"
-#include "troupe/coordinators/exchange/link_limits.hpp"
+#include "coordinators/exchange/exchange_messages.hpp"
+#include "coordinators/exchange/link_limits.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
-#include "troupe/actors/net/carriers/carriers.hpp"
+#include "actors/net/carriers/carriers.hpp"
 
-#include "troupe/actors/net/carriers/host_socket.hpp"
-#include "troupe/actors/protocol/tensor_messages.hpp"
+#include "actors/net/carriers/host_socket.hpp"
+#include "actors/protocol/tensor_messages.hpp"
 
 #include <caf/send.hpp>
 

@@ -12,13 +12,13 @@
 
 #pragma once
 
-#include "troupe/actors/base/piece_carrier.hpp"
-#include "troupe/actors/net/carriers/node_loop.hpp"
-#include "troupe/actors/net/carriers/piece_stream.hpp"
-#include "troupe/actors/protocol/carrier_offer.hpp"
-#include "troupe/actors/protocol/interfaces.hpp"
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "actors/base/piece_carrier.hpp"
+#include "actors/net/carriers/node_loop.hpp"
+#include "actors/net/carriers/piece_stream.hpp"
+#include "actors/protocol/carrier_offer.hpp"
+#include "actors/protocol/interfaces.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
 
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-#include "troupe/actors/net/carriers/host_socket.hpp"
+#include "actors/net/carriers/host_socket.hpp"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/channel.hpp"
+#include "actors/net/socket/channel.hpp"
 
 #include <cstddef>
 #include <span>

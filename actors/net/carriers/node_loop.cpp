@@ -1,6 +1,6 @@
-#include "troupe/actors/net/carriers/node_loop.hpp"
+#include "actors/net/carriers/node_loop.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>

@@ -14,8 +14,8 @@
 
 #pragma once
 
-#include "troupe/actors/base/work_sharing.hpp"
-#include "troupe/actors/net/socket/channel.hpp"
+#include "actors/base/work_sharing.hpp"
+#include "actors/net/socket/channel.hpp"
 
 #include <caf/execution_unit.hpp>
 #include <caf/fwd.hpp>

@@ -1,6 +1,6 @@
-#include "troupe/actors/net/carriers/piece_stream.hpp"
+#include "actors/net/carriers/piece_stream.hpp"
 
-#include "troupe/actors/protocol/payload.hpp"
+#include "actors/protocol/payload.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

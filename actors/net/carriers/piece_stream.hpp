@@ -7,10 +7,10 @@
 
 #pragma once
 
-#include "troupe/actors/base/piece_carrier.hpp"
-#include "troupe/actors/net/carriers/carried_frame.hpp"
-#include "troupe/actors/net/carriers/shared_slots.hpp"
-#include "troupe/actors/net/socket/channel.hpp"
+#include "actors/base/piece_carrier.hpp"
+#include "actors/net/carriers/carried_frame.hpp"
+#include "actors/net/carriers/shared_slots.hpp"
+#include "actors/net/socket/channel.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "troupe/actors/net/carriers/shared_slots.hpp"
+#include "actors/net/carriers/shared_slots.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

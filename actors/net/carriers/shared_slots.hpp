@@ -11,9 +11,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/carriers/carried_frame.hpp"
-#include "troupe/actors/net/socket/channel.hpp"
-#include "troupe/coordinators/exchange/link_limits.hpp"
+#include "actors/net/carriers/carried_frame.hpp"
+#include "actors/net/socket/channel.hpp"
+#include "coordinators/exchange/link_limits.hpp"
 
 #include <array>
 #include <atomic>

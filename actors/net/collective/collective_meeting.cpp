@@ -1,4 +1,4 @@
-#include "troupe/actors/net/collective/collective_meeting.hpp"
+#include "actors/net/collective/collective_meeting.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

@@ -12,12 +12,12 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/net/collective/part_carriers.hpp"
-#include "troupe/actors/net/links/handover.hpp"
-#include "troupe/actors/net/links/messages.hpp"
-#include "troupe/actors/protocol/collective_messages.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/net/collective/part_carriers.hpp"
+#include "actors/net/links/handover.hpp"
+#include "actors/net/links/messages.hpp"
+#include "actors/protocol/collective_messages.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

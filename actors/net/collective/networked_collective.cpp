@@ -1,9 +1,9 @@
-#include "troupe/actors/net/collective/networked_collective.hpp"
+#include "actors/net/collective/networked_collective.hpp"
 
-#include "troupe/actors/net/collective/collective_meeting.hpp"
-#include "troupe/actors/net/gate/gate.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "actors/net/collective/collective_meeting.hpp"
+#include "actors/net/gate/gate.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 #include "troupe/version.hpp"
 
 #include <caf/actor_system.hpp>

@@ -14,9 +14,9 @@
 
 #pragma once
 
-#include "troupe/actors/collective/collective_member.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
-#include "troupe/data/identity/tls_files.hpp"
+#include "actors/collective/collective_member.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
+#include "data/identity/tls_files.hpp"
 
 #include <caf/fwd.hpp>
 

@@ -1,4 +1,4 @@
-#include "troupe/actors/net/collective/part_carriers.hpp"
+#include "actors/net/collective/part_carriers.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/exit_reason.hpp>

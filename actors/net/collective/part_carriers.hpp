@@ -11,8 +11,8 @@
 
 #pragma once
 
-#include "troupe/actors/net/carriers/carriers.hpp"
-#include "troupe/actors/protocol/collective_messages.hpp"
+#include "actors/net/carriers/carriers.hpp"
+#include "actors/protocol/collective_messages.hpp"
 
 #include <caf/fwd.hpp>
 

@@ -1,7 +1,7 @@
-#include "troupe/actors/net/gate/gate.hpp"
+#include "actors/net/gate/gate.hpp"
 
-#include "troupe/actors/net/gate/gate_loop.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/net/gate/gate_loop.hpp"
+#include "data/text/failure.hpp"
 
 #include <utility>
 

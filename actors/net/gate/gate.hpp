@@ -22,9 +22,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate/gate_news.hpp"
-#include "troupe/actors/net/gate/gate_options.hpp"
-#include "troupe/coordinators/links/admission.hpp"
+#include "actors/net/gate/gate_news.hpp"
+#include "actors/net/gate/gate_options.hpp"
+#include "coordinators/links/admission.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "troupe/actors/net/gate/gate_loop.hpp"
+#include "actors/net/gate/gate_loop.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -3,12 +3,12 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate/gate_news.hpp"
-#include "troupe/actors/net/gate/gate_options.hpp"
-#include "troupe/actors/net/gate/hello.hpp"
-#include "troupe/actors/net/socket/tls_identity.hpp"
-#include "troupe/coordinators/links/dial_clock.hpp"
-#include "troupe/coordinators/links/rate_limit.hpp"
+#include "actors/net/gate/gate_news.hpp"
+#include "actors/net/gate/gate_options.hpp"
+#include "actors/net/gate/hello.hpp"
+#include "actors/net/socket/tls_identity.hpp"
+#include "coordinators/links/dial_clock.hpp"
+#include "coordinators/links/rate_limit.hpp"
 
 #include <functional>
 #include <map>

@@ -2,9 +2,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/channel.hpp"
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/links/admission.hpp"
+#include "actors/net/socket/channel.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/links/admission.hpp"
 
 #include <cstdint>
 #include <memory>

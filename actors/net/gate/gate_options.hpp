@@ -2,10 +2,10 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/endpoint.hpp"
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/links/admission.hpp"
-#include "troupe/data/identity/tls_files.hpp"
+#include "actors/net/socket/endpoint.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/links/admission.hpp"
+#include "data/identity/tls_files.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "troupe/actors/net/gate/hello.hpp"
+#include "actors/net/gate/hello.hpp"
 
-#include "troupe/actors/net/socket/tls_session.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "actors/net/socket/tls_session.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
 #include <zlib.h>

@@ -30,8 +30,8 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate/visit.hpp"
-#include "troupe/coordinators/links/admission.hpp"
+#include "actors/net/gate/visit.hpp"
+#include "coordinators/links/admission.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,11 +1,11 @@
-#include "troupe/actors/net/gate/visit.hpp"
+#include "actors/net/gate/visit.hpp"
 
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/actors/run/explanation.hpp"
-#include "troupe/actors/run/trainer_records.hpp"
-#include "troupe/data/records/history_figures.hpp"
-#include "troupe/data/records/trainer_table.hpp"
-#include "troupe/data/text/json_value.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "actors/run/explanation.hpp"
+#include "actors/run/trainer_records.hpp"
+#include "data/records/history_figures.hpp"
+#include "data/records/trainer_table.hpp"
+#include "data/text/json_value.hpp"
 
 #include <nlohmann/json.hpp>
 

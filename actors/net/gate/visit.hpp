@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/links/admission.hpp"
+#include "coordinators/links/admission.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,10 +1,10 @@
-#include "troupe/actors/net/gate/visitor.hpp"
+#include "actors/net/gate/visitor.hpp"
 
-#include "troupe/actors/net/gate/hello.hpp"
-#include "troupe/actors/net/gate/visit.hpp"
-#include "troupe/actors/net/socket/channel.hpp"
-#include "troupe/coordinators/run/waits.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/net/gate/hello.hpp"
+#include "actors/net/gate/visit.hpp"
+#include "actors/net/socket/channel.hpp"
+#include "coordinators/run/waits.hpp"
+#include "data/text/failure.hpp"
 #include "troupe/version.hpp"
 
 #include <nlohmann/json.hpp>

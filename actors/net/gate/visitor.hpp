@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/endpoint.hpp"
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/data/identity/tls_files.hpp"
+#include "actors/net/socket/endpoint.hpp"
+#include "coordinators/base/moment.hpp"
+#include "data/identity/tls_files.hpp"
 
 #include <cstddef>
 #include <optional>

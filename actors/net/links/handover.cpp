@@ -1,7 +1,7 @@
-#include "troupe/actors/net/links/handover.hpp"
+#include "actors/net/links/handover.hpp"
 
-#include "troupe/actors/net/socket/checked_session.hpp"
-#include "troupe/actors/net/socket/tls_session.hpp"
+#include "actors/net/socket/checked_session.hpp"
+#include "actors/net/socket/tls_session.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>

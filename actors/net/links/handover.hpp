@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/channel.hpp"
+#include "actors/net/socket/channel.hpp"
 
 #include <caf/fwd.hpp>
 #include <caf/io/fwd.hpp>

@@ -1,7 +1,7 @@
-#include "troupe/actors/net/links/links.hpp"
+#include "actors/net/links/links.hpp"
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/net/carriers/carriers.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/net/carriers/carriers.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

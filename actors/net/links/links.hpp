@@ -18,14 +18,14 @@
 
 #pragma once
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/net/links/handover.hpp"
-#include "troupe/actors/net/links/messages.hpp"
-#include "troupe/coordinators/links/director_watch.hpp"
-#include "troupe/coordinators/links/name_book.hpp"
-#include "troupe/coordinators/links/rate_limit.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
-#include "troupe/coordinators/run/waits.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/net/links/handover.hpp"
+#include "actors/net/links/messages.hpp"
+#include "coordinators/links/director_watch.hpp"
+#include "coordinators/links/name_book.hpp"
+#include "coordinators/links/rate_limit.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
+#include "coordinators/run/waits.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

@@ -1,9 +1,9 @@
 // What the links hear that is no connection, and what they tell people: visitors, refusals, peers
 // that cannot be reached, waits.
 
-#include "troupe/actors/net/gate/visit.hpp"
-#include "troupe/actors/net/links/links.hpp"
-#include "troupe/actors/protocol/status_messages.hpp"
+#include "actors/net/gate/visit.hpp"
+#include "actors/net/links/links.hpp"
+#include "actors/protocol/status_messages.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/sec.hpp>

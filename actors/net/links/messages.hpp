@@ -8,9 +8,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/gate/gate_news.hpp"
-#include "troupe/actors/protocol/carrier_offer.hpp"
-#include "troupe/actors/protocol/cluster_messages.hpp"
+#include "actors/net/gate/gate_news.hpp"
+#include "actors/protocol/carrier_offer.hpp"
+#include "actors/protocol/cluster_messages.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/replies_to.hpp>

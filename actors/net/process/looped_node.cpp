@@ -1,8 +1,8 @@
-#include "troupe/actors/net/process/looped_node.hpp"
+#include "actors/net/process/looped_node.hpp"
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/actors/protocol/seam_messages.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/seam_messages.hpp"
 
 #include <utility>
 

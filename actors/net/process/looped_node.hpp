@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/actors/net/carriers/node_loop.hpp"
-#include "troupe/actors/node/node.hpp"
+#include "actors/net/carriers/node_loop.hpp"
+#include "actors/node/node.hpp"
 
 #include <memory>
 

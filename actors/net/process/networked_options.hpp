@@ -2,15 +2,15 @@
 
 #pragma once
 
-#include "troupe/actors/base/test_hooks.hpp"
-#include "troupe/actors/protocol/training_progress.hpp"
-#include "troupe/actors/run/training_result.hpp"
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
-#include "troupe/data/checkpoint/checkpoint.hpp"
-#include "troupe/data/identity/tls_files.hpp"
-#include "troupe/data/records/run_recorder.hpp"
+#include "actors/base/test_hooks.hpp"
+#include "actors/protocol/training_progress.hpp"
+#include "actors/run/training_result.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/job/job.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
+#include "data/checkpoint/checkpoint.hpp"
+#include "data/identity/tls_files.hpp"
+#include "data/records/run_recorder.hpp"
 
 #include <functional>
 #include <memory>

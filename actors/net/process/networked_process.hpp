@@ -10,9 +10,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/process/networked_options.hpp"
-#include "troupe/actors/run/training_result.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "actors/net/process/networked_options.hpp"
+#include "actors/run/training_result.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
 
 #include <caf/fwd.hpp>
 

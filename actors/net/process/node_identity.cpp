@@ -1,4 +1,4 @@
-#include "troupe/actors/net/process/node_identity.hpp"
+#include "actors/net/process/node_identity.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

@@ -4,11 +4,11 @@
 
 #pragma once
 
-#include "troupe/actors/net/carriers/carriers.hpp"
-#include "troupe/actors/net/gate/gate_options.hpp"
-#include "troupe/actors/net/process/networked_options.hpp"
-#include "troupe/coordinators/base/moment.hpp"
-#include "troupe/coordinators/membership/cluster_plan.hpp"
+#include "actors/net/carriers/carriers.hpp"
+#include "actors/net/gate/gate_options.hpp"
+#include "actors/net/process/networked_options.hpp"
+#include "coordinators/base/moment.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
 
 #include <memory>
 #include <string>

@@ -1,10 +1,10 @@
-#include "troupe/actors/net/process/take_part.hpp"
+#include "actors/net/process/take_part.hpp"
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/actors/run/private_run.hpp"
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/private_run.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "data/text/failure.hpp"
 
 #include <thread>
 #include <utility>

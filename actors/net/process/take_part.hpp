@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "troupe/actors/net/process/networked_process.hpp"
+#include "actors/net/process/networked_process.hpp"
 
 #include <functional>
 #include <memory>

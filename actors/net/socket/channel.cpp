@@ -1,6 +1,6 @@
-#include "troupe/actors/net/socket/channel.hpp"
+#include "actors/net/socket/channel.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>

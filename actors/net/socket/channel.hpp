@@ -6,9 +6,9 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/endpoint.hpp"
-#include "troupe/actors/net/socket/tls_session.hpp"
-#include "troupe/actors/net/socket/transfer.hpp"
+#include "actors/net/socket/endpoint.hpp"
+#include "actors/net/socket/tls_session.hpp"
+#include "actors/net/socket/transfer.hpp"
 
 #include <memory>
 #include <optional>

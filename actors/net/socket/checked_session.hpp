@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/transfer.hpp"
+#include "actors/net/socket/transfer.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
-#include "troupe/actors/net/socket/endpoint.hpp"
+#include "actors/net/socket/endpoint.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,9 +1,9 @@
-#include "troupe/actors/net/socket/tls_identity.hpp"
+#include "actors/net/socket/tls_identity.hpp"
 
-#include "troupe/coordinators/links/admission.hpp"
-#include "troupe/data/disk/secret_file.hpp"
-#include "troupe/data/identity/certificate.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "coordinators/links/admission.hpp"
+#include "data/disk/secret_file.hpp"
+#include "data/identity/certificate.hpp"
+#include "data/text/failure.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>

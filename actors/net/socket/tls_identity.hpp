@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "troupe/data/identity/tls_files.hpp"
+#include "data/identity/tls_files.hpp"
 
 #include <cstdint>
 #include <functional>

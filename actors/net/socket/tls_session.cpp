@@ -1,7 +1,7 @@
-#include "troupe/actors/net/socket/tls_session.hpp"
+#include "actors/net/socket/tls_session.hpp"
 
-#include "troupe/data/identity/certificate.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "data/identity/certificate.hpp"
+#include "data/text/failure.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>

@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/actors/net/socket/tls_identity.hpp"
-#include "troupe/actors/net/socket/transfer.hpp"
+#include "actors/net/socket/tls_identity.hpp"
+#include "actors/net/socket/transfer.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Section data: which rows a job trains on, and in which order.
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
 
 #include <memory>
 

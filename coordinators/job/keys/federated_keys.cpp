@@ -1,8 +1,8 @@
 // Sections federated and privacy: rounds of clients (coordinators/job/federated_job.hpp, private_job.hpp).
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
-#include "troupe/coordinators/job/keys/tagged_type.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/keys/tagged_type.hpp"
 
 namespace troupe {
 

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
 
-#include "troupe/coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/job.hpp"
-#include "troupe/models/keys/key_row.hpp"
+#include "coordinators/job/job.hpp"
+#include "models/keys/key_row.hpp"
 
 #include <string>
 #include <utility>

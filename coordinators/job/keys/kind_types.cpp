@@ -1,6 +1,6 @@
-#include "troupe/coordinators/job/keys/kind_types.hpp"
+#include "coordinators/job/keys/kind_types.hpp"
 
-#include "troupe/models/kinds/layer_text.hpp"
+#include "models/kinds/layer_text.hpp"
 
 #include <algorithm>
 #include <vector>

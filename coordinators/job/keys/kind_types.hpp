@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/models/kinds/component.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "models/kinds/component.hpp"
 
 #include <algorithm>
 #include <stdexcept>

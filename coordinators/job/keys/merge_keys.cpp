@@ -1,8 +1,8 @@
 // Section merge: how the models of members or clients become one.
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/training_modes.hpp"
 
 namespace troupe {
 

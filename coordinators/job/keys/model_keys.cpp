@@ -1,9 +1,9 @@
 // Section model: what is trained.
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
-#include "troupe/coordinators/job/keys/kind_types.hpp"
-#include "troupe/models/kinds/model_kinds.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/keys/kind_types.hpp"
+#include "models/kinds/model_kinds.hpp"
 
 namespace troupe {
 

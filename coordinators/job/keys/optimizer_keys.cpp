@@ -1,9 +1,9 @@
 // Section optimizer: the rule of the update, and what is done to a gradient before it.
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
-#include "troupe/coordinators/job/keys/kind_types.hpp"
-#include "troupe/models/kinds/optimizer_kinds.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/keys/kind_types.hpp"
+#include "models/kinds/optimizer_kinds.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // The keys of a learning-rate schedule: `optimizer.schedule`, and the schedules inside its `then` and
 // `parts`.
 
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
-#include "troupe/models/keys/key_table.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
+#include "models/keys/key_table.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "troupe/models/keys/key_row.hpp"
+#include "models/keys/key_row.hpp"
 
 #include <algorithm>
 #include <functional>

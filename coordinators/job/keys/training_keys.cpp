@@ -1,11 +1,11 @@
 // Section training: what replicas exchange, how long, and what is seen of it.
 
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/keys/job_keys.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
-#include "troupe/coordinators/job/keys/kind_types.hpp"
-#include "troupe/coordinators/job/keys/tagged_type.hpp"
-#include "troupe/models/kinds/metric_kinds.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/keys/kind_types.hpp"
+#include "coordinators/job/keys/tagged_type.hpp"
+#include "models/kinds/metric_kinds.hpp"
 
 namespace troupe {
 

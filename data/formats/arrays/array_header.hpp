@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/data/source/binary_source.hpp"
+#include "data/source/binary_source.hpp"
 
 #include <cstddef>
 #include <cstdint>

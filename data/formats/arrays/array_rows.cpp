@@ -1,7 +1,7 @@
-#include "troupe/data/formats/arrays/array_rows.hpp"
+#include "data/formats/arrays/array_rows.hpp"
 
-#include "troupe/data/formats/arrays/array_header.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/formats/arrays/array_header.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <limits>

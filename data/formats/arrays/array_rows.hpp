@@ -3,10 +3,10 @@
 
 #pragma once
 
-#include "troupe/data/formats/arrays/array_header.hpp"
-#include "troupe/data/formats/arrays/array_values.hpp"
-#include "troupe/data/source/binary_source.hpp"
-#include "troupe/data/table/lost_digits.hpp"
+#include "data/formats/arrays/array_header.hpp"
+#include "data/formats/arrays/array_values.hpp"
+#include "data/source/binary_source.hpp"
+#include "data/table/lost_digits.hpp"
 
 #include <compare>
 #include <cstddef>

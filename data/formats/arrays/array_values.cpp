@@ -1,6 +1,6 @@
-#include "troupe/data/formats/arrays/array_values.hpp"
+#include "data/formats/arrays/array_values.hpp"
 
-#include "troupe/models/base/multiversion.hpp"
+#include "models/base/multiversion.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "troupe/data/formats/arrays/array_header.hpp"
-#include "troupe/data/source/binary_source.hpp"
+#include "data/formats/arrays/array_header.hpp"
+#include "data/source/binary_source.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "troupe/data/formats/arrays/array_header.hpp"
+#include "data/formats/arrays/array_header.hpp"
 
 #include <array>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "troupe/data/formats/arrays/array_header.hpp"
+#include "data/formats/arrays/array_header.hpp"
 
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
-#include "troupe/data/formats/arrays/read_array.hpp"
+#include "data/formats/arrays/read_array.hpp"
 
-#include "troupe/data/formats/arrays/array_rows.hpp"
-#include "troupe/data/table/memory_room.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/large_pages.hpp"
+#include "data/formats/arrays/array_rows.hpp"
+#include "data/table/memory_room.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/base/large_pages.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -7,9 +7,9 @@
 
 #pragma once
 
-#include "troupe/data/formats/arrays/array_rows.hpp"
-#include "troupe/data/table/row_reader.hpp"
-#include "troupe/data/table/table.hpp"
+#include "data/formats/arrays/array_rows.hpp"
+#include "data/table/row_reader.hpp"
+#include "data/table/table.hpp"
 
 #include <cstddef>
 #include <cstdint>

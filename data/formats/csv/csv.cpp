@@ -1,12 +1,12 @@
-#include "troupe/data/formats/csv/csv.hpp"
+#include "data/formats/csv/csv.hpp"
 
-#include "troupe/data/formats/csv/csv_header.hpp"
-#include "troupe/data/formats/csv/csv_reader.hpp"
-#include "troupe/data/formats/csv/side_columns.hpp"
-#include "troupe/data/table/memory_room.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/models/base/large_pages.hpp"
+#include "data/formats/csv/csv_header.hpp"
+#include "data/formats/csv/csv_reader.hpp"
+#include "data/formats/csv/side_columns.hpp"
+#include "data/table/memory_room.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "models/base/large_pages.hpp"
 
 #include <algorithm>
 #include <cmath>

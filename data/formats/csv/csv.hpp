@@ -11,8 +11,8 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv_options.hpp"
-#include "troupe/data/table/table.hpp"
+#include "data/formats/csv/csv_options.hpp"
+#include "data/table/table.hpp"
 
 #include <string>
 

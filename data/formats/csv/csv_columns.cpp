@@ -1,9 +1,9 @@
-#include "troupe/data/formats/csv/csv_columns.hpp"
+#include "data/formats/csv/csv_columns.hpp"
 
-#include "troupe/data/formats/csv/csv_reader.hpp"
-#include "troupe/data/formats/csv/csv_records.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/number_text.hpp"
+#include "data/formats/csv/csv_reader.hpp"
+#include "data/formats/csv/csv_records.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/number_text.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv_dialect.hpp"
-#include "troupe/data/formats/csv/csv_header.hpp"
+#include "data/formats/csv/csv_dialect.hpp"
+#include "data/formats/csv/csv_header.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "troupe/data/formats/csv/csv_dialect.hpp"
+#include "data/formats/csv/csv_dialect.hpp"
 
 #include <nlohmann/json.hpp>
 

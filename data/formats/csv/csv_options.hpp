@@ -2,9 +2,9 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv_dialect.hpp"
-#include "troupe/data/formats/csv/csv_header.hpp"
-#include "troupe/data/table/cell_coder.hpp"
+#include "data/formats/csv/csv_dialect.hpp"
+#include "data/formats/csv/csv_header.hpp"
+#include "data/table/cell_coder.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
-#include "troupe/data/formats/csv/csv_reader.hpp"
+#include "data/formats/csv/csv_reader.hpp"
 
-#include "troupe/data/formats/csv/csv_header.hpp"
-#include "troupe/data/formats/csv/csv_rows.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/formats/csv/csv_header.hpp"
+#include "data/formats/csv/csv_rows.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <cmath>

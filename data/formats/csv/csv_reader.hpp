@@ -4,11 +4,11 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv_options.hpp"
-#include "troupe/data/formats/csv/csv_records.hpp"
-#include "troupe/data/table/lost_digits.hpp"
-#include "troupe/data/table/row_reader.hpp"
-#include "troupe/data/text/number_text.hpp"
+#include "data/formats/csv/csv_options.hpp"
+#include "data/formats/csv/csv_records.hpp"
+#include "data/table/lost_digits.hpp"
+#include "data/table/row_reader.hpp"
+#include "data/text/number_text.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
 // What csv_reader (csv_reader.hpp) says of rows that it does not take, and where.
 
-#include "troupe/data/formats/csv/csv_header.hpp"
-#include "troupe/data/formats/csv/csv_reader.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/formats/csv/csv_header.hpp"
+#include "data/formats/csv/csv_reader.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 namespace troupe {
 

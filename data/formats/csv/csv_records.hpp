@@ -8,8 +8,8 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv_dialect.hpp"
-#include "troupe/data/source/text_source.hpp"
+#include "data/formats/csv/csv_dialect.hpp"
+#include "data/source/text_source.hpp"
 
 #include <cstddef>
 #include <cstdint>

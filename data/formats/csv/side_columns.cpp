@@ -1,7 +1,7 @@
-#include "troupe/data/formats/csv/side_columns.hpp"
+#include "data/formats/csv/side_columns.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv_options.hpp"
-#include "troupe/data/formats/csv/csv_reader.hpp"
-#include "troupe/data/table/table.hpp"
+#include "data/formats/csv/csv_options.hpp"
+#include "data/formats/csv/csv_reader.hpp"
+#include "data/table/table.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
-#include "troupe/data/formats/libsvm/libsvm.hpp"
+#include "data/formats/libsvm/libsvm.hpp"
 
-#include "troupe/data/formats/libsvm/libsvm_rows.hpp"
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/data/table/memory_room.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/large_pages.hpp"
+#include "data/formats/libsvm/libsvm_rows.hpp"
+#include "data/table/dataset.hpp"
+#include "data/table/memory_room.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/large_pages.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -9,9 +9,9 @@
 
 #pragma once
 
-#include "troupe/data/formats/libsvm/libsvm_rows.hpp"
-#include "troupe/data/table/row_reader.hpp"
-#include "troupe/data/table/table.hpp"
+#include "data/formats/libsvm/libsvm_rows.hpp"
+#include "data/table/row_reader.hpp"
+#include "data/table/table.hpp"
 
 #include <cstddef>
 #include <cstdint>

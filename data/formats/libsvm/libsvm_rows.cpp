@@ -1,8 +1,8 @@
-#include "troupe/data/formats/libsvm/libsvm_rows.hpp"
+#include "data/formats/libsvm/libsvm_rows.hpp"
 
-#include "troupe/data/formats/libsvm/feature_hash.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
+#include "data/formats/libsvm/feature_hash.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <algorithm>
 #include <charconv>

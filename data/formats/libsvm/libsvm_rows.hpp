@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include "troupe/data/formats/csv/csv_records.hpp"
-#include "troupe/data/table/lost_digits.hpp"
-#include "troupe/data/text/number_text.hpp"
+#include "data/formats/csv/csv_records.hpp"
+#include "data/table/lost_digits.hpp"
+#include "data/text/number_text.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
-#include "troupe/data/formats/text/read_text.hpp"
+#include "data/formats/text/read_text.hpp"
 
-#include "troupe/data/formats/text/vocabulary.hpp"
-#include "troupe/data/table/memory_room.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/shown_text.hpp"
-#include "troupe/data/text/utf8.hpp"
-#include "troupe/models/base/large_pages.hpp"
+#include "data/formats/text/vocabulary.hpp"
+#include "data/table/memory_room.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+#include "data/text/utf8.hpp"
+#include "models/base/large_pages.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -8,10 +8,10 @@
 
 #pragma once
 
-#include "troupe/data/formats/text/vocabulary.hpp"
-#include "troupe/data/source/text_source.hpp"
-#include "troupe/data/table/row_reader.hpp"
-#include "troupe/data/table/table.hpp"
+#include "data/formats/text/vocabulary.hpp"
+#include "data/source/text_source.hpp"
+#include "data/table/row_reader.hpp"
+#include "data/table/table.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "troupe/data/formats/text/vocabulary.hpp"
+#include "data/formats/text/vocabulary.hpp"
 
-#include "troupe/data/text/utf8.hpp"
+#include "data/text/utf8.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,9 +1,9 @@
 // Which rows of the data a step trains on, as people count them: the rows of each way of splitting are found again.
 
-#include "troupe/actors/base/job_rows.hpp"
+#include "actors/base/job_rows.hpp"
 
-#include "troupe/coordinators/step/timeline.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "data/training_rows/prepare.hpp"
 
 #include <gtest/gtest.h>
 

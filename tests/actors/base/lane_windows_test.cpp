@@ -1,9 +1,9 @@
-#include "troupe/actors/base/lane_windows.hpp"
+#include "actors/base/lane_windows.hpp"
 
-#include "troupe/data/rows_file/rows_writer.hpp"
-#include "troupe/data/training_rows/stored_source.hpp"
-#include "troupe/data/training_rows/synthetic.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/rows_file/rows_writer.hpp"
+#include "data/training_rows/stored_source.hpp"
+#include "data/training_rows/synthetic.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

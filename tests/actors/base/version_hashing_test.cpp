@@ -1,6 +1,6 @@
-#include "troupe/actors/base/version_hashing.hpp"
+#include "actors/base/version_hashing.hpp"
 
-#include "troupe/coordinators/step/placement.hpp"
+#include "coordinators/step/placement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/actors/base/work_gauge.hpp"
+#include "actors/base/work_gauge.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Threads that look out for work before they sleep.
 
-#include "troupe/actors/base/work_sharing.hpp"
+#include "actors/base/work_sharing.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

@@ -1,8 +1,8 @@
 // Members of a collective as actors, one message at a time: calls and their answers, a member's
 // death, a deadline, what comes twice, and who is of another mind.
 
-#include "troupe/actors/collective/collective_member.hpp"
-#include "troupe/tests/support/payloads.hpp"
+#include "actors/collective/collective_member.hpp"
+#include "tests/support/payloads.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

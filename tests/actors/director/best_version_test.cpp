@@ -1,8 +1,8 @@
 // Runs that keep their best version: which one it is, and that its bits are those of a run that
 // never went beyond it.
 
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "data/table/dataset.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

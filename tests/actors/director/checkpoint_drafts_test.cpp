@@ -1,7 +1,7 @@
 // Checkpoints in the making: ten parameters and one slot, of two shards with a span, one without.
 
-#include "troupe/actors/director/checkpoint_drafts.hpp"
-#include "troupe/tests/support/payloads.hpp"
+#include "actors/director/checkpoint_drafts.hpp"
+#include "tests/support/payloads.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Going on from a checkpoint, in one process: whatever the moment, whoever goes on, the rest of the
 // run is that of a run nobody disturbed.
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/actors/director/resumed_runs.hpp"
+#include "data/text/failure.hpp"
+#include "tests/actors/director/resumed_runs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Checkpoints that take long to write: the director answers meanwhile, training goes on as far as
 // the next one, and nobody is told of an end that is not on the disk. On real threads.
 
-#include "troupe/actors/director/checkpoint_writer.hpp"
-#include "troupe/tests/support/plain_disk.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "actors/director/checkpoint_writer.hpp"
+#include "tests/support/plain_disk.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

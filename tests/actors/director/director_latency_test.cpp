@@ -1,7 +1,7 @@
 // The director answers while all cores compute, also to another process: it has a thread of its
 // own, and nothing between it and the socket waits for a computing thread.
 
-#include "troupe/tests/support/training.hpp"
+#include "tests/support/training.hpp"
 
 #include <caf/io/middleman.hpp>
 

@@ -1,9 +1,9 @@
 // What a director says of the run: to whoever asks, and by itself when it stands still. Two
 // processes are played; time is virtual.
 
-#include "troupe/actors/director/director.hpp"
-#include "troupe/actors/protocol/order_messages.hpp"
-#include "troupe/actors/run/train.hpp"
+#include "actors/director/director.hpp"
+#include "actors/protocol/order_messages.hpp"
+#include "actors/run/train.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system_config.hpp>

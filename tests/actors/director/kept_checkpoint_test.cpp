@@ -1,8 +1,8 @@
 // Going on from a checkpoint where a keeper owns all parameters: rounds end with the bits of a run
 // that nobody disturbed, and no step of asynchronous training counts twice or never.
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/actors/director/resumed_runs.hpp"
+#include "data/text/failure.hpp"
+#include "tests/actors/director/resumed_runs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What processes said of themselves: silence, counts, losses; and what the watch makes of it.
 
-#include "troupe/actors/director/process_roster.hpp"
-#include "troupe/actors/director/run_watch.hpp"
+#include "actors/director/process_roster.hpp"
+#include "actors/director/run_watch.hpp"
 
 #include <gtest/gtest.h>
 

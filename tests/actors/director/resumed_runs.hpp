@@ -2,12 +2,12 @@
 
 #pragma once
 
-#include "troupe/actors/run/resuming.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/tests/support/plain_disk.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "actors/run/resuming.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/text/digest.hpp"
+#include "tests/support/plain_disk.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

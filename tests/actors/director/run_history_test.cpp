@@ -1,6 +1,6 @@
 // How far a run has got: rows that are merged, cut and recalled, and the time of each.
 
-#include "troupe/actors/director/run_history.hpp"
+#include "actors/director/run_history.hpp"
 
 #include <gtest/gtest.h>
 

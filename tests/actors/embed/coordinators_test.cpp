@@ -1,9 +1,9 @@
 // The coordinators behind their messages, one message at a time: what comes twice, late, damaged,
 // or never.
 
-#include "troupe/actors/embed/coordinate_gradients.hpp"
-#include "troupe/actors/embed/coordinate_parameters.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "actors/embed/coordinate_gradients.hpp"
+#include "actors/embed/coordinate_parameters.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // fit, predict, score: what they learn, what they refuse, and that a file holds all of it.
 
-#include "troupe/actors/embed/estimator.hpp"
+#include "actors/embed/estimator.hpp"
 
-#include "troupe/actors/protocol/training_progress.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "actors/protocol/training_progress.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

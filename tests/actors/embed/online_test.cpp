@@ -1,9 +1,9 @@
 // The online learner behind its messages: order, verdicts, and parameters that others may pull.
 
-#include "troupe/actors/embed/online.hpp"
+#include "actors/embed/online.hpp"
 
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "models/network/neural_network.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

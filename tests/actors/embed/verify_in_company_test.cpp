@@ -1,6 +1,6 @@
-#include "troupe/actors/embed/verify_in_company.hpp"
-#include "troupe/tests/support/training.hpp"
-#include "troupe/tests/support/wave.hpp"
+#include "actors/embed/verify_in_company.hpp"
+#include "tests/support/training.hpp"
+#include "tests/support/wave.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // A node and its credit: what goes to a neighbour that does not read, and what waits.
 
-#include "troupe/tests/support/played_node.hpp"
+#include "tests/support/played_node.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Two nodes of a run with a keeper: its orders reach trainers of the other process, and what comes
 // of them reaches it. Keeper, trainers and director are played; the nodes are real.
 
-#include "troupe/actors/orders/distant_trainer.hpp"
-#include "troupe/tests/support/played_node.hpp"
+#include "actors/orders/distant_trainer.hpp"
+#include "tests/support/played_node.hpp"
 
 #include <gtest/gtest.h>
 

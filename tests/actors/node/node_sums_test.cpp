@@ -1,6 +1,6 @@
 // What a node sends of the gradients of its replicas, of which it may have two.
 
-#include "troupe/tests/support/played_node.hpp"
+#include "tests/support/played_node.hpp"
 
 #include <gtest/gtest.h>
 

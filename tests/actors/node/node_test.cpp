@@ -1,6 +1,6 @@
 // A node of a run that has other processes, between neighbours that we play.
 
-#include "troupe/tests/support/played_node.hpp"
+#include "tests/support/played_node.hpp"
 
 #include <gtest/gtest.h>
 

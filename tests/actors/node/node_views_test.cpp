@@ -1,6 +1,6 @@
 // What a node makes of views, holds and checkpoints, between neighbours that we play.
 
-#include "troupe/tests/support/played_node.hpp"
+#include "tests/support/played_node.hpp"
 
 #include <gtest/gtest.h>
 

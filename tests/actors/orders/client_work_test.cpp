@@ -1,11 +1,11 @@
 // Clients' work and what federated rounds make of it, against the papers' formulas in NumPy.
 
-#include "troupe/actors/orders/client_work.hpp"
+#include "actors/orders/client_work.hpp"
 
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/tests/support/models.hpp"
-#include "troupe/tests/support/reference.hpp"
+#include "models/network/neural_network.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "tests/support/models.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The strategy `federated` as a whole run: the bits follow from the job, whoever computes; bad clients
 // and empty rounds are survived, and told.
 
-#include "troupe/tests/support/keeper_oracle.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "tests/support/keeper_oracle.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Gradients without common steps: nobody is held up by a slow one, and nothing is lost or counted
 // twice, in whatever order messages come.
 
-#include "troupe/actors/protocol/trainer_messages.hpp"
-#include "troupe/tests/support/keeper_oracle.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "actors/protocol/trainer_messages.hpp"
+#include "tests/support/keeper_oracle.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // What a keeper tells its trainers, whatever its mode. Trainers, director and node are played; the
 // policy is that of local rounds.
 
-#include "troupe/actors/orders/keeper.hpp"
-#include "troupe/actors/orders/rounds_policy.hpp"
-#include "troupe/actors/run/train.hpp"
-#include "troupe/tests/support/played_node.hpp"
+#include "actors/orders/keeper.hpp"
+#include "actors/orders/rounds_policy.hpp"
+#include "actors/run/train.hpp"
+#include "tests/support/played_node.hpp"
 
 #include <gtest/gtest.h>
 

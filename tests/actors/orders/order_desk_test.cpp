@@ -1,9 +1,9 @@
 // Orders over a wire that loses, repeats, reorders and damages: the keeper's desk and a trainer's,
 // each with its exchange, and nothing between them but this test.
 
-#include "troupe/actors/orders/order_desk.hpp"
-#include "troupe/actors/orders/work_desk.hpp"
-#include "troupe/tests/support/payloads.hpp"
+#include "actors/orders/order_desk.hpp"
+#include "actors/orders/work_desk.hpp"
+#include "tests/support/payloads.hpp"
 
 #include <gtest/gtest.h>
 

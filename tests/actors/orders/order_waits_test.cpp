@@ -1,7 +1,7 @@
 // Whom the keeper's desk says it waits for: work under way is no news, work that is late is.
 
-#include "troupe/actors/orders/order_desk.hpp"
-#include "troupe/tests/support/payloads.hpp"
+#include "actors/orders/order_desk.hpp"
+#include "tests/support/payloads.hpp"
 
 #include <gtest/gtest.h>
 

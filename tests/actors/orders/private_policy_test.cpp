@@ -1,11 +1,11 @@
 // Private runs as a whole: the bits follow from the key, the ledger has every release before its model is
 // there, and what was released is never made again with the same noise.
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/privacy/accountant.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
-#include "troupe/tests/support/training.hpp"
-#include "troupe/tests/support/walk/private_walk.hpp"
+#include "data/text/failure.hpp"
+#include "models/privacy/accountant.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/training.hpp"
+#include "tests/support/walk/private_walk.hpp"
 
 #include <gtest/gtest.h>
 

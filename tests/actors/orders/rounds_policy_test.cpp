@@ -1,9 +1,9 @@
 // The strategy `parameters` as a whole run: the bits follow from the job, whoever computes.
 
-#include "troupe/coordinators/job/training_modes.hpp"
-#include "troupe/data/records/trainer_table.hpp"
-#include "troupe/tests/support/keeper_oracle.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "coordinators/job/training_modes.hpp"
+#include "data/records/trainer_table.hpp"
+#include "tests/support/keeper_oracle.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 // keeper of the run sends, and trainers that have ended. The run: two epochs of three steps, four
 // members, whose optimizer keeps two tensors of state; three chunks to evaluate.
 
-#include "troupe/actors/orders/work_desk.hpp"
+#include "actors/orders/work_desk.hpp"
 
-#include "troupe/actors/orders/order_desk.hpp"
+#include "actors/orders/order_desk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The messages of collectives on a wire: what is written is read, and nothing else is.
 
-#include "troupe/actors/protocol/collective_messages.hpp"
-#include "troupe/actors/run/configure.hpp"
-#include "troupe/tests/support/payloads.hpp"
+#include "actors/protocol/collective_messages.hpp"
+#include "actors/run/configure.hpp"
+#include "tests/support/payloads.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

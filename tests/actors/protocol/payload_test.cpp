@@ -1,7 +1,7 @@
-#include "troupe/actors/protocol/payload.hpp"
+#include "actors/protocol/payload.hpp"
 
-#include "troupe/coordinators/exchange/link_limits.hpp"
-#include "troupe/tests/support/payloads.hpp"
+#include "coordinators/exchange/link_limits.hpp"
+#include "tests/support/payloads.hpp"
 
 #include <caf/error.hpp>
 

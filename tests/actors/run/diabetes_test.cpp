@@ -1,8 +1,8 @@
 // Linear regression on the diabetes data, standardised, all rows: every way to train it ends at the
 // least-squares solution, whose mean squared error is 2859.6963 and whose R^2 is 0.517748.
 
-#include "troupe/data/table/dataset.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "data/table/dataset.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/actors/run/explanation.hpp"
+#include "actors/run/explanation.hpp"
 
 #include <gtest/gtest.h>
 

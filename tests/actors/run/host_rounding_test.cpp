@@ -1,11 +1,11 @@
 // Whatever direction of rounding an application has set, before its actor system was made or on the
 // thread that calls: a job's bits are the job's, and the application finds its own mode again.
 
-#include "troupe/actors/embed/estimator.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/tests/support/networked.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "actors/embed/estimator.hpp"
+#include "models/base/rounding.hpp"
+#include "tests/support/networked.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/training.hpp"
 
 #include <caf/event_based_actor.hpp>
 

@@ -1,9 +1,9 @@
 // A job's data options reach the reader of each format.
 
-#include "troupe/actors/run/job_data.hpp"
+#include "actors/run/job_data.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Jobs of every kind of model, trained by actors on real rows.
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/solvers/least_squares.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "models/math/reduction.hpp"
+#include "models/network/neural_network.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/solvers/least_squares.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // L-BFGS as the optimizer of a job: versions, points and figures, seen from outside.
 
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/tests/support/reference.hpp"
-#include "troupe/tests/support/training.hpp"
-#include "troupe/tests/support/whole_model_run.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "tests/support/reference.hpp"
+#include "tests/support/training.hpp"
+#include "tests/support/whole_model_run.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Who runs out of memory all the same is told by name, with what the plan had counted on. And a run
 // ends with the code of what its part met: damaged data are no defect of the program.
 
-#include "troupe/actors/base/guard.hpp"
-#include "troupe/actors/run/job_data.hpp"
+#include "actors/base/guard.hpp"
+#include "actors/run/job_data.hpp"
 
 #include <caf/actor_system_config.hpp>
 #include <caf/event_based_actor.hpp>

@@ -1,10 +1,10 @@
-#include "troupe/actors/run/model_writer.hpp"
+#include "actors/run/model_writer.hpp"
 
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/data/model_file/saved_model.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/model_file/safetensors.hpp"
+#include "data/model_file/saved_model.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The promise of the same bits, for every optimizer with every change of the gradient.
 
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The promise: in synchronous mode the trained bits depend on the job alone.
 
-#include "troupe/tests/support/training.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

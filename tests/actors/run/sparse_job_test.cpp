@@ -1,9 +1,9 @@
 // Jobs on sparse rows: what dense rows come to, to rounding, and the same bits whoever computes.
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/random.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/random.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // A model that several actors carry has the bits of one that a single actor carries.
 
-#include "troupe/actors/run/model_writer.hpp"
-#include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/data/model_file/saved_model.hpp"
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "actors/run/model_writer.hpp"
+#include "data/model_file/safetensors.hpp"
+#include "data/model_file/saved_model.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

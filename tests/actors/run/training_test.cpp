@@ -1,9 +1,9 @@
 // A training run from outside: results, stopping, what goes wrong.
 
-#include "troupe/tests/support/training.hpp"
+#include "tests/support/training.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "data/text/failure.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 

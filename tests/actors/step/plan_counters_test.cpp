@@ -1,8 +1,8 @@
 // A group's plan is what its replicas count when they do it: bytes of each link and way and of
 // gradients exactly, memory from above.
 
-#include "troupe/coordinators/parallel/group_plan.hpp"
-#include "troupe/tests/support/part_company.hpp"
+#include "coordinators/parallel/group_plan.hpp"
+#include "tests/support/part_company.hpp"
 
 namespace troupe::plan_counters_test {
 

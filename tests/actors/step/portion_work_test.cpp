@@ -1,9 +1,9 @@
 // A model carried by a group of replicas: the bits of the one that is whole, whatever the group, the
 // order of the pieces and of the work.
 
-#include "troupe/tests/simulation/dice.hpp"
-#include "troupe/tests/support/part_company.hpp"
-#include "troupe/tests/support/walk/portion_walk.hpp"
+#include "tests/simulation/dice.hpp"
+#include "tests/support/part_company.hpp"
+#include "tests/support/walk/portion_walk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // A replica alone: it adds what other replicas of its process computed, and holds.
 
-#include "troupe/actors/protocol/seam_messages.hpp"
-#include "troupe/actors/step/replica.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "actors/protocol/seam_messages.hpp"
+#include "actors/step/replica.hpp"
+#include "coordinators/step/placement.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

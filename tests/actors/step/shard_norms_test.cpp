@@ -1,10 +1,10 @@
 // The round of norms, seen by one shard: we play its replica, the other shard and the director.
 
-#include "troupe/actors/protocol/seam_messages.hpp"
-#include "troupe/actors/run/configure.hpp"
-#include "troupe/actors/step/shard.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "actors/protocol/seam_messages.hpp"
+#include "actors/run/configure.hpp"
+#include "actors/step/shard.hpp"
+#include "coordinators/step/placement.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

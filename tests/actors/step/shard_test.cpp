@@ -1,7 +1,7 @@
 // What a shard does, alone.
 
-#include "troupe/actors/base/version_hashing.hpp"
-#include "troupe/tests/support/shard_alone.hpp"
+#include "actors/base/version_hashing.hpp"
+#include "tests/support/shard_alone.hpp"
 
 #include <algorithm>
 #include <array>

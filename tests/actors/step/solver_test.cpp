@@ -1,10 +1,10 @@
 // The closed form and Gauss-Newton as optimizers of a job.
 
-#include "troupe/actors/step/solver.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/models/solvers/least_squares.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "actors/step/solver.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "models/solvers/least_squares.hpp"
+#include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
 

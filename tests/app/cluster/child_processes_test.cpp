@@ -1,6 +1,6 @@
-#include "troupe/app/cluster/child_processes.hpp"
+#include "app/cluster/child_processes.hpp"
 
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

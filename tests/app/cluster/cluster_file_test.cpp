@@ -1,9 +1,9 @@
-#include "troupe/app/cluster/cluster_file.hpp"
+#include "app/cluster/cluster_file.hpp"
 
-#include "troupe/coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
 
-#include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "app/cluster/cluster_schema.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

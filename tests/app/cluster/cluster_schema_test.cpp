@@ -1,4 +1,4 @@
-#include "troupe/app/cluster/cluster_schema.hpp"
+#include "app/cluster/cluster_schema.hpp"
 
 #include <gtest/gtest.h>
 

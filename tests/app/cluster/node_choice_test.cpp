@@ -1,8 +1,8 @@
-#include "troupe/app/cluster/node_choice.hpp"
+#include "app/cluster/node_choice.hpp"
 
-#include "troupe/app/cluster/cluster_address.hpp"
-#include "troupe/app/cluster/cluster_schema.hpp"
-#include "troupe/app/cluster/launch_report.hpp"
+#include "app/cluster/cluster_address.hpp"
+#include "app/cluster/cluster_schema.hpp"
+#include "app/cluster/launch_report.hpp"
 
 #include <gtest/gtest.h>
 

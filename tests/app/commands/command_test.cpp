@@ -1,6 +1,6 @@
 // The program as scripts see it: exit codes, what is printed where, and the files it leaves.
 
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // `troupe config show --plan`: what it prints, and what it refuses as `train` would.
 
-#include "troupe/tests/support/model_commands.hpp"
+#include "tests/support/model_commands.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 // What is typed wrong, and who asks for help.
 
-#include "troupe/tests/support/model_commands.hpp"
+#include "tests/support/model_commands.hpp"
 
 namespace troupe::usage_test {
 

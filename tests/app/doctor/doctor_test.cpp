@@ -1,7 +1,7 @@
-#include "troupe/app/doctor/doctor_judgement.hpp"
+#include "app/doctor/doctor_judgement.hpp"
 
-#include "troupe/models/base/arithmetic.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "models/base/arithmetic.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

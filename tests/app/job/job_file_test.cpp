@@ -1,7 +1,7 @@
-#include "troupe/app/job/job_file.hpp"
+#include "app/job/job_file.hpp"
 
-#include "troupe/app/job/job_text.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "app/job/job_text.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "troupe/app/job/job_text.hpp"
-#include "troupe/app/toml/parse_toml.hpp"
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/models/keys/key_table.hpp"
+#include "app/job/job_text.hpp"
+#include "app/toml/parse_toml.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "models/keys/key_table.hpp"
 
 #include <gtest/gtest.h>
 

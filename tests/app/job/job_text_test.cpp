@@ -1,9 +1,9 @@
 // A job that was written is read as the same job.
 
-#include "troupe/app/job/job_file.hpp"
-#include "troupe/app/job/job_text.hpp"
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "app/job/job_file.hpp"
+#include "app/job/job_text.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

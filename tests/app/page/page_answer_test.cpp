@@ -1,4 +1,4 @@
-#include "troupe/app/page/page_answer.hpp"
+#include "app/page/page_answer.hpp"
 
 #include <gtest/gtest.h>
 

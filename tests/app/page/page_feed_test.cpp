@@ -1,7 +1,7 @@
-#include "troupe/app/page/page_feed.hpp"
+#include "app/page/page_feed.hpp"
 
-#include "troupe/data/records/event_file.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/records/event_file.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

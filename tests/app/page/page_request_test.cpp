@@ -1,4 +1,4 @@
-#include "troupe/app/page/page_request.hpp"
+#include "app/page/page_request.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/app/page/page_server.hpp"
+#include "app/page/page_server.hpp"
 
 #include <gtest/gtest.h>
 

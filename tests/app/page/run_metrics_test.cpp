@@ -1,4 +1,4 @@
-#include "troupe/app/page/run_metrics.hpp"
+#include "app/page/run_metrics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // evaluate, predict and inspect as scripts see them, on a model small enough to be worked by hand.
 
-#include "troupe/tests/support/model_commands.hpp"
+#include "tests/support/model_commands.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

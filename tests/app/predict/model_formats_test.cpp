@@ -1,7 +1,7 @@
 // evaluate and predict on every format that training reads: the same rows are the same figures.
 
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/model_commands.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/model_commands.hpp"
 
 #include <nlohmann/json.hpp>
 

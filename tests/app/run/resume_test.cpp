@@ -1,9 +1,9 @@
 // --resume and --overwrite, as scripts see them: what is refused, what is continued, what is said.
 
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/models/base/arithmetic.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "models/base/arithmetic.hpp"
+#include "tests/support/some_checkpoint.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,14 +1,14 @@
 // Where a training begins: from which checkpoint, and when a finished run goes on (lengths and stop
 // rules are no part of the job).
 
-#include "troupe/app/run/run_start.hpp"
+#include "app/run/run_start.hpp"
 
-#include "troupe/actors/run/job_data.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/models/base/arithmetic.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "actors/run/job_data.hpp"
+#include "data/text/digest.hpp"
+#include "data/text/failure.hpp"
+#include "models/base/arithmetic.hpp"
+#include "tests/support/some_checkpoint.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

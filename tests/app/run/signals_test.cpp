@@ -1,4 +1,4 @@
-#include "troupe/app/run/signals.hpp"
+#include "app/run/signals.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The room that a run needs, and the end of its actor system: it waits for actors that end, and not for one that never
 // does.
 
-#include "troupe/app/run/system_config.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "app/run/system_config.hpp"
+#include "data/text/failure.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/event_based_actor.hpp>

@@ -1,7 +1,7 @@
-#include "troupe/app/job/job_errors.hpp"
-#include "troupe/app/terminal/output.hpp"
-#include "troupe/app/terminal/reports.hpp"
-#include "troupe/data/records/training_record.hpp"
+#include "app/job/job_errors.hpp"
+#include "app/terminal/output.hpp"
+#include "app/terminal/reports.hpp"
+#include "data/records/training_record.hpp"
 
 #include <gtest/gtest.h>
 

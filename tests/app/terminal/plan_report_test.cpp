@@ -1,5 +1,5 @@
-#include "troupe/app/terminal/reports.hpp"
-#include "troupe/coordinators/parallel/parallel_plan.hpp"
+#include "app/terminal/reports.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-#include "troupe/app/terminal/progress.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "app/terminal/progress.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

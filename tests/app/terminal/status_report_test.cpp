@@ -1,7 +1,7 @@
-#include "troupe/actors/net/gate/visit.hpp"
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/app/terminal/reports.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/net/gate/visit.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "app/terminal/reports.hpp"
+#include "data/text/failure.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

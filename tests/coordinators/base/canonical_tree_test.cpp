@@ -1,7 +1,7 @@
-#include "troupe/coordinators/base/canonical_tree.hpp"
+#include "coordinators/base/canonical_tree.hpp"
 
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/tests/support/traced.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "tests/support/traced.hpp"
 
 #include <gtest/gtest.h>
 

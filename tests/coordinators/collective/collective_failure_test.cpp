@@ -1,7 +1,7 @@
 // Rounds that fail: who is of another mind, what is damaged, who is lost or late; always by name.
 
-#include "troupe/coordinators/collective/collective_rule.hpp"
-#include "troupe/tests/support/collective_group.hpp"
+#include "coordinators/collective/collective_rule.hpp"
+#include "tests/support/collective_group.hpp"
 
 #include <gtest/gtest.h>
 

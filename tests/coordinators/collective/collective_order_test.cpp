@@ -1,8 +1,8 @@
 // A collective's results do not depend on what arrives first: every order for three members, seeded
 // ones for more. Values are such that sums in another order have other bits.
 
-#include "troupe/coordinators/collective/collective_rule.hpp"
-#include "troupe/tests/support/collective_group.hpp"
+#include "coordinators/collective/collective_rule.hpp"
+#include "tests/support/collective_group.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The six operations by hand, what each member sends, and what comes late, early or twice.
 
-#include "troupe/coordinators/collective/collective_rule.hpp"
-#include "troupe/tests/support/collective_group.hpp"
+#include "coordinators/collective/collective_rule.hpp"
+#include "tests/support/collective_group.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Parts in pieces: what goes at once, what waits for a grant, what a member holds for a round that it
 // has not called, and pieces that nobody asked for.
 
-#include "troupe/tests/support/collective_group.hpp"
+#include "tests/support/collective_group.hpp"
 
 #include <gtest/gtest.h>
 

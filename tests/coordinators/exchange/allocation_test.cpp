@@ -1,8 +1,8 @@
 // Steps in a steady state allocate nothing: gradients that leave while they are computed, versions
 // that replace others, credit that comes back.
 
-#include "troupe/coordinators/exchange/tensor_exchange.hpp"
-#include "troupe/tests/support/counted_allocations.hpp"
+#include "coordinators/exchange/tensor_exchange.hpp"
+#include "tests/support/counted_allocations.hpp"
 
 #include <gtest/gtest.h>
 

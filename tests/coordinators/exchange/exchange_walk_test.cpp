@@ -2,7 +2,7 @@
 // few losses, copies, damages, ticks and broken links wherever they can befall. From each world
 // that is reached, undisturbed, everything arrives as it was published.
 
-#include "troupe/tests/support/exchange/exchange_wire.hpp"
+#include "tests/support/exchange/exchange_wire.hpp"
 
 #include <gtest/gtest.h>
 

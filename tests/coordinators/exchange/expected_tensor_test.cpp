@@ -1,8 +1,8 @@
 // The verdict table, and what is asked for, in each of the three forms.
 
-#include "troupe/coordinators/exchange/expected_tensor.hpp"
+#include "coordinators/exchange/expected_tensor.hpp"
 
-#include "troupe/tests/support/exchange/exchange_wire.hpp"
+#include "tests/support/exchange/exchange_wire.hpp"
 
 #include <gtest/gtest.h>
 

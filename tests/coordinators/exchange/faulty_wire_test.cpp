@@ -5,8 +5,8 @@
 //
 // TROUPE_EXCHANGE_SEEDS=0..100000 runs those seeds; a failure names the one that repeats it.
 
-#include "troupe/tests/simulation/dice.hpp"
-#include "troupe/tests/support/exchange/exchange_company.hpp"
+#include "tests/simulation/dice.hpp"
+#include "tests/support/exchange/exchange_company.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/exchange/link_ends.hpp"
+#include "coordinators/exchange/link_ends.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // One exchange and what it asks its owner to do, event by event.
 
-#include "troupe/tests/support/exchange/one_exchange.hpp"
+#include "tests/support/exchange/one_exchange.hpp"
 
 #include <gtest/gtest.h>
 

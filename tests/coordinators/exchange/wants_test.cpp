@@ -1,6 +1,6 @@
 // Wants: answered from what is kept, whatever they say.
 
-#include "troupe/tests/support/exchange/one_exchange.hpp"
+#include "tests/support/exchange/one_exchange.hpp"
 
 #include <gtest/gtest.h>
 

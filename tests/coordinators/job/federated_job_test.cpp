@@ -1,9 +1,9 @@
 // What a job may say of federated training, what it may not combine, and what is part of its identity.
 
-#include "troupe/coordinators/job/federated_job.hpp"
+#include "coordinators/job/federated_job.hpp"
 
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/resolve.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A job's identity: the same for two jobs exactly when each version of one follows from the version
 // before as in the other.
 
-#include "troupe/coordinators/job/resolve.hpp"
+#include "coordinators/job/resolve.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Which model, loss and weights a job means, what it may not ask for, and what makes it another
 // job.
 
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "troupe/coordinators/job/job.hpp"
+#include "coordinators/job/job.hpp"
 
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/keys/key_limits.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Jobs with kinds of an application: what is checked, what their identity says, and what their
 // processes compare.
 
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/memory_need.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/models/kinds/optimizer_kinds.hpp"
-#include "troupe/tests/support/wave.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/memory_need.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "models/kinds/optimizer_kinds.hpp"
+#include "tests/support/wave.hpp"
 
 #include <gtest/gtest.h>
 

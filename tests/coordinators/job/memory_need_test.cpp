@@ -1,4 +1,4 @@
-#include "troupe/coordinators/job/memory_need.hpp"
+#include "coordinators/job/memory_need.hpp"
 
 #include <gtest/gtest.h>
 

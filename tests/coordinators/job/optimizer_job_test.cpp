@@ -1,7 +1,7 @@
 // What a job's optimizer keys mean for its checks and its identity.
 
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/resolve.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // How a job's layers are cut and who carries them: what cannot work is refused in a sentence, what can
 // is resolved, and only the cut is part of the job's identity.
 
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/resolve.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <gtest/gtest.h>
 

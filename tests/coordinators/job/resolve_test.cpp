@@ -1,4 +1,4 @@
-#include "troupe/coordinators/job/resolve.hpp"
+#include "coordinators/job/resolve.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What a job may say of a text: everything that has no use for one is refused by its key.
 
-#include "troupe/coordinators/job/job_check.hpp"
+#include "coordinators/job/job_check.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // What a job may say of its modes, what it may not combine, and where rounds end.
 
-#include "troupe/coordinators/job/job_check.hpp"
-#include "troupe/coordinators/job/training_modes.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "coordinators/job/training_modes.hpp"
 
-#include "troupe/coordinators/job/resolve.hpp"
+#include "coordinators/job/resolve.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "troupe/coordinators/links/admission.hpp"
-#include "troupe/coordinators/links/dial_clock.hpp"
-#include "troupe/coordinators/links/director_watch.hpp"
+#include "coordinators/links/admission.hpp"
+#include "coordinators/links/dial_clock.hpp"
+#include "coordinators/links/director_watch.hpp"
 
-#include "troupe/tests/support/process_facts.hpp"
+#include "tests/support/process_facts.hpp"
 
 #include <gtest/gtest.h>
 

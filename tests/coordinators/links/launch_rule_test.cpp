@@ -1,4 +1,4 @@
-#include "troupe/coordinators/links/launch_rule.hpp"
+#include "coordinators/links/launch_rule.hpp"
 
 #include <gtest/gtest.h>
 

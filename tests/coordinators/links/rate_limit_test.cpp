@@ -1,4 +1,4 @@
-#include "troupe/coordinators/links/rate_limit.hpp"
+#include "coordinators/links/rate_limit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "coordinators/membership/cluster_view.hpp"
 
-#include "troupe/coordinators/membership/view_placement.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/tests/support/membership.hpp"
+#include "coordinators/membership/view_placement.hpp"
+#include "coordinators/step/placement.hpp"
+#include "tests/support/membership.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Views that split a model over groups of replicas: who carries what when a term begins, and after
 // others have come or gone.
 
-#include "troupe/coordinators/membership/view_placement.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/tests/support/membership.hpp"
+#include "coordinators/membership/view_placement.hpp"
+#include "coordinators/step/placement.hpp"
+#include "tests/support/membership.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Every order in which the processes of a small cluster are lost and come back, a model split over
 // them: what a view promises holds after each event, and a view is published whenever one is possible.
 
-#include "troupe/coordinators/membership/cluster_view.hpp"
-#include "troupe/coordinators/membership/membership_rule.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/tests/support/membership.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/membership/membership_rule.hpp"
+#include "coordinators/step/placement.hpp"
+#include "tests/support/membership.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // A split model's run with fewer replicas than a group has: it waits by name, and goes on as soon as
 // any replica comes.
 
-#include "troupe/coordinators/membership/membership_rule.hpp"
-#include "troupe/tests/support/membership.hpp"
+#include "coordinators/membership/membership_rule.hpp"
+#include "tests/support/membership.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/membership/membership_rule.hpp"
+#include "coordinators/membership/membership_rule.hpp"
 
-#include "troupe/tests/support/membership.hpp"
+#include "tests/support/membership.hpp"
 
 #include <gtest/gtest.h>
 

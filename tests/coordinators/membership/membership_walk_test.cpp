@@ -1,9 +1,9 @@
 // The membership rule under any events: what a view promises is kept after each of them.
 
-#include "troupe/coordinators/membership/membership_rule.hpp"
+#include "coordinators/membership/membership_rule.hpp"
 
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/tests/support/membership.hpp"
+#include "coordinators/step/placement.hpp"
+#include "tests/support/membership.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

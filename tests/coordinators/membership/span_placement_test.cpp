@@ -1,8 +1,8 @@
 // Where blocks are owned when a model is split: with those that contribute them.
 
-#include "troupe/coordinators/membership/view_placement.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/tests/support/membership.hpp"
+#include "coordinators/membership/view_placement.hpp"
+#include "coordinators/step/placement.hpp"
+#include "tests/support/membership.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Spares: processes that bring nothing until somebody is missing (membership_rule.hpp).
 
-#include "troupe/coordinators/membership/cluster_plan.hpp"
-#include "troupe/coordinators/membership/membership_rule.hpp"
-#include "troupe/tests/support/membership.hpp"
+#include "coordinators/membership/cluster_plan.hpp"
+#include "coordinators/membership/membership_rule.hpp"
+#include "tests/support/membership.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "troupe/coordinators/membership/work_watch.hpp"
+#include "coordinators/membership/work_watch.hpp"
 
-#include "troupe/coordinators/membership/membership_rule.hpp"
-#include "troupe/tests/support/membership.hpp"
+#include "coordinators/membership/membership_rule.hpp"
+#include "tests/support/membership.hpp"
 
 #include <gtest/gtest.h>
 

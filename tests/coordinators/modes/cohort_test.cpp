@@ -1,6 +1,6 @@
 // Cohorts: functions of seed and round, whose members are drawn with the chances they promise.
 
-#include "troupe/coordinators/modes/cohort.hpp"
+#include "coordinators/modes/cohort.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "troupe/coordinators/modes/gradients_coordinator.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "coordinators/modes/gradients_coordinator.hpp"
+#include "models/optimizers/optimizer.hpp"
 
 #include <gtest/gtest.h>
 

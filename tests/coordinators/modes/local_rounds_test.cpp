@@ -1,9 +1,9 @@
-#include "troupe/coordinators/modes/local_rounds.hpp"
+#include "coordinators/modes/local_rounds.hpp"
 
-#include "troupe/coordinators/modes/gradients_coordinator.hpp"
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/tests/support/models.hpp"
+#include "coordinators/modes/gradients_coordinator.hpp"
+#include "models/math/reduction.hpp"
+#include "models/network/neural_network.hpp"
+#include "tests/support/models.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Which versions a keeper holds, and when they are evaluated and reported.
 
-#include "troupe/coordinators/modes/main_model.hpp"
+#include "coordinators/modes/main_model.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "troupe/coordinators/modes/model_merger.hpp"
+#include "coordinators/modes/model_merger.hpp"
 
-#include "troupe/models/merging/regression_mean.hpp"
-#include "troupe/models/solvers/least_squares.hpp"
-#include "troupe/tests/support/models.hpp"
+#include "models/merging/regression_mean.hpp"
+#include "models/solvers/least_squares.hpp"
+#include "tests/support/models.hpp"
 
 #include <gtest/gtest.h>
 

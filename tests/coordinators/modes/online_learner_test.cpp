@@ -1,8 +1,8 @@
 // Online learning: a table of batches and verdicts, by hand; what is rolled back leaves no trace.
 
-#include "troupe/coordinators/modes/online_learner.hpp"
+#include "coordinators/modes/online_learner.hpp"
 
-#include "troupe/models/network/neural_network.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "troupe/coordinators/modes/parameters_coordinator.hpp"
+#include "coordinators/modes/parameters_coordinator.hpp"
 
-#include "troupe/tests/support/models.hpp"
+#include "tests/support/models.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Private rounds: what they divide by, when they are void, and that nothing is told of who was there. And
 // the budget that ends them.
 
-#include "troupe/coordinators/modes/federated_rounds.hpp"
+#include "coordinators/modes/federated_rounds.hpp"
 
-#include "troupe/coordinators/modes/privacy_budget.hpp"
+#include "coordinators/modes/privacy_budget.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/modes/staleness_rule.hpp"
+#include "coordinators/modes/staleness_rule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Seeded random walks through the staleness rule, whose invariants are checked after every event by
 // a book that is kept apart; and trainers of different speed in virtual time.
 
-#include "troupe/coordinators/modes/staleness_rule.hpp"
+#include "coordinators/modes/staleness_rule.hpp"
 
 #include <gtest/gtest.h>
 

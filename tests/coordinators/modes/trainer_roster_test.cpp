@@ -1,7 +1,7 @@
 // Who sits where; work that is given out once, and again only when whoever had it is lost; and
 // evaluations, which go to another then.
 
-#include "troupe/coordinators/modes/trainer_roster.hpp"
+#include "coordinators/modes/trainer_roster.hpp"
 
 #include <gtest/gtest.h>
 

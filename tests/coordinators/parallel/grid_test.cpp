@@ -1,6 +1,6 @@
-#include "troupe/coordinators/parallel/grid.hpp"
+#include "coordinators/parallel/grid.hpp"
 
-#include "troupe/coordinators/parallel/model_split.hpp"
+#include "coordinators/parallel/model_split.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/parallel/memory_check.hpp"
+#include "coordinators/parallel/memory_check.hpp"
 
 #include <gtest/gtest.h>
 

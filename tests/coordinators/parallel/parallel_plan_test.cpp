@@ -1,9 +1,9 @@
 // The plan of a run by hand: bytes and work of the shapes that docs/parallel.md tells of, and what it
 // warns of.
 
-#include "troupe/coordinators/parallel/parallel_plan.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 
-#include "troupe/models/segments/segment_chain.hpp"
+#include "models/segments/segment_chain.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What processes hold and send, by hand: the shapes of docs/parallel.md on several nodes.
 
-#include "troupe/coordinators/parallel/parallel_plan.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 
 #include <gtest/gtest.h>
 

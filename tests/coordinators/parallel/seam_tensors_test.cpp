@@ -1,8 +1,8 @@
 // Seams as tensors: what members of a group need of each other is what they send, no more and no less,
 // and a group whose pieces travel as tensors has the bits of one whose pieces do not.
 
-#include "troupe/coordinators/parallel/seam_tensors.hpp"
-#include "troupe/tests/support/part_company.hpp"
+#include "coordinators/parallel/seam_tensors.hpp"
+#include "tests/support/part_company.hpp"
 
 namespace troupe::seam_tensors_test {
 

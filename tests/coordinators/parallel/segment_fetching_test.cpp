@@ -1,7 +1,7 @@
-#include "troupe/coordinators/parallel/segment_fetching.hpp"
+#include "coordinators/parallel/segment_fetching.hpp"
 
-#include "troupe/coordinators/parallel/tile_window.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "coordinators/parallel/tile_window.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The tile rule in virtual time: stages of equal speed are idle for as long as theory says, and keep
 // as many slices as each schedule promises. Times are in whole units, so that figures are exact.
 
-#include "troupe/tests/support/walk/tile_company.hpp"
+#include "tests/support/walk/tile_company.hpp"
 
 #include <gtest/gtest.h>
 

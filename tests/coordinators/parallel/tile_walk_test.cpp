@@ -1,6 +1,6 @@
 // The tile rule against any order of what comes: drawn ones of any shape, and all of small groups.
 
-#include "troupe/tests/support/walk/tile_walk.hpp"
+#include "tests/support/walk/tile_walk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Keeping the best version: what is watched, when a version is kept, and which one a run ends with.
 
-#include "troupe/coordinators/run/director_rule.hpp"
+#include "coordinators/run/director_rule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Checkpoints in the course of a run: when one is due, what it waits for, and what goes on from it.
 
-#include "troupe/coordinators/run/director_rule.hpp"
+#include "coordinators/run/director_rule.hpp"
 
 #include <gtest/gtest.h>
 

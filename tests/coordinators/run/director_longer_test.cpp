@@ -1,7 +1,7 @@
 // A run that ended and is made longer is the run that never stopped, wherever it was cut: all cuts
 // of a small plan, under all rules that read results.
 
-#include "troupe/tests/support/company_walk.hpp"
+#include "tests/support/company_walk.hpp"
 
 #include <gtest/gtest.h>
 

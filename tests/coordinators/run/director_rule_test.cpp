@@ -1,4 +1,4 @@
-#include "troupe/coordinators/run/director_rule.hpp"
+#include "coordinators/run/director_rule.hpp"
 
 #include <gtest/gtest.h>
 

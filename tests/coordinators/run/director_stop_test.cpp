@@ -1,7 +1,7 @@
 // A request to stop can come at any moment of a run: these are the moments.
 
-#include "troupe/coordinators/run/director_rule.hpp"
-#include "troupe/coordinators/run/stop_signals.hpp"
+#include "coordinators/run/director_rule.hpp"
+#include "coordinators/run/stop_signals.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Whole runs by seed: whatever the order of messages, a run ends once, at the right version, with
 // the right rows.
 
-#include "troupe/tests/support/company_walk.hpp"
+#include "tests/support/company_walk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/run/hold_rule.hpp"
+#include "coordinators/run/hold_rule.hpp"
 
 #include <gtest/gtest.h>
 

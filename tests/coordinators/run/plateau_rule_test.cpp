@@ -1,10 +1,10 @@
 // When the rate is lowered, beside PyTorch's numbers (tests/reference/plateau.py), and how the director's rule
 // carries it through a run.
 
-#include "troupe/coordinators/run/plateau_rule.hpp"
+#include "coordinators/run/plateau_rule.hpp"
 
-#include "troupe/coordinators/run/director_rule.hpp"
-#include "troupe/tests/support/reference.hpp"
+#include "coordinators/run/director_rule.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

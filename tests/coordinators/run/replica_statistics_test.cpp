@@ -1,4 +1,4 @@
-#include "troupe/coordinators/run/replica_statistics.hpp"
+#include "coordinators/run/replica_statistics.hpp"
 
 #include <gtest/gtest.h>
 

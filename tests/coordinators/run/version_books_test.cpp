@@ -1,7 +1,7 @@
 // The books of versions: the same figures and hashes in whatever order parts come, and nothing of what is none of the
 // job's.
 
-#include "troupe/coordinators/run/version_books.hpp"
+#include "coordinators/run/version_books.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "troupe/coordinators/run/version_books.hpp"
-#include "troupe/coordinators/run/waits.hpp"
+#include "coordinators/run/version_books.hpp"
+#include "coordinators/run/waits.hpp"
 
 #include <gtest/gtest.h>
 

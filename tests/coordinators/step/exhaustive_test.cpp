@@ -2,7 +2,7 @@
 // through, to the end. In each of its worlds the versions are those of an undisturbed run, and
 // from each the run can still finish.
 
-#include "troupe/tests/support/walk/small_cluster.hpp"
+#include "tests/support/walk/small_cluster.hpp"
 
 #include <gtest/gtest.h>
 

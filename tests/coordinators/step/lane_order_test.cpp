@@ -1,4 +1,4 @@
-#include "troupe/coordinators/step/lane_order.hpp"
+#include "coordinators/step/lane_order.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/step/local_sums.hpp"
+#include "coordinators/step/local_sums.hpp"
 
 #include <gtest/gtest.h>
 

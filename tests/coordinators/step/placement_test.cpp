@@ -1,4 +1,4 @@
-#include "troupe/coordinators/step/placement.hpp"
+#include "coordinators/step/placement.hpp"
 
 #include <gtest/gtest.h>
 

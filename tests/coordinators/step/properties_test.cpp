@@ -1,11 +1,11 @@
 // What holds for any input of the rules: properties on drawn cases, shrunk when they fail.
 
-#include "troupe/coordinators/job/stop_rule.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/coordinators/step/replica_rule.hpp"
-#include "troupe/coordinators/step/shard_rule.hpp"
-#include "troupe/coordinators/step/sums_rule.hpp"
-#include "troupe/tests/support/traced.hpp"
+#include "coordinators/job/stop_rule.hpp"
+#include "coordinators/step/placement.hpp"
+#include "coordinators/step/replica_rule.hpp"
+#include "coordinators/step/shard_rule.hpp"
+#include "coordinators/step/sums_rule.hpp"
+#include "tests/support/traced.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

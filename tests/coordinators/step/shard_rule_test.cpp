@@ -1,6 +1,6 @@
-#include "troupe/coordinators/step/shard_rule.hpp"
+#include "coordinators/step/shard_rule.hpp"
 
-#include "troupe/tests/support/traced.hpp"
+#include "tests/support/traced.hpp"
 
 #include <gtest/gtest.h>
 

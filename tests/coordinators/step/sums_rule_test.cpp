@@ -1,7 +1,7 @@
-#include "troupe/coordinators/step/sums_rule.hpp"
+#include "coordinators/step/sums_rule.hpp"
 
-#include "troupe/coordinators/modes/gradients_coordinator.hpp"
-#include "troupe/coordinators/step/placement.hpp"
+#include "coordinators/modes/gradients_coordinator.hpp"
+#include "coordinators/step/placement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/coordinators/step/timeline.hpp"
+#include "coordinators/step/timeline.hpp"
 
 #include <gtest/gtest.h>
 

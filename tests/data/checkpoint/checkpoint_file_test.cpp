@@ -1,14 +1,14 @@
 // The promise of a checkpoint's file: what was written comes back to the bit, and a file that was
 // cut anywhere or in which any bit changed is not loaded.
 
-#include "troupe/data/checkpoint/checkpoint_file.hpp"
+#include "data/checkpoint/checkpoint_file.hpp"
 
-#include "troupe/data/checkpoint/checkpoint_layout.hpp"
-#include "troupe/data/checkpoint/checkpoint_output.hpp"
-#include "troupe/data/text/checksum.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/plain_disk.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
+#include "data/checkpoint/checkpoint_layout.hpp"
+#include "data/checkpoint/checkpoint_output.hpp"
+#include "data/text/checksum.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/plain_disk.hpp"
+#include "tests/support/some_checkpoint.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Checkpoints with right checksums and another shape: each field is held against the job.
 
-#include "troupe/data/checkpoint/checkpoint.hpp"
+#include "data/checkpoint/checkpoint.hpp"
 
-#include "troupe/tests/support/some_checkpoint.hpp"
+#include "tests/support/some_checkpoint.hpp"
 
 #include <gtest/gtest.h>
 

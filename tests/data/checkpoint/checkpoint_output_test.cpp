@@ -1,12 +1,12 @@
 // A checkpoint that is written by ranges: the same file in any order, whole or none.
 
-#include "troupe/data/checkpoint/checkpoint_output.hpp"
+#include "data/checkpoint/checkpoint_output.hpp"
 
-#include "troupe/data/checkpoint/checkpoint_file.hpp"
-#include "troupe/data/checkpoint/checkpoint_layout.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/plain_disk.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
+#include "data/checkpoint/checkpoint_file.hpp"
+#include "data/checkpoint/checkpoint_layout.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/plain_disk.hpp"
+#include "tests/support/some_checkpoint.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Records that were not written by us: whatever stands in them, they are refused with the byte.
 
-#include "troupe/data/checkpoint/checkpoint_record.hpp"
+#include "data/checkpoint/checkpoint_record.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/some_checkpoint.hpp"
 
 #include <gtest/gtest.h>
 

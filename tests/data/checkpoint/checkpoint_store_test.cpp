@@ -1,12 +1,12 @@
 // The folder of checkpoints: what a write does in which order, what a failure leaves, which one is
 // found, what is said of the others.
 
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
 
-#include "troupe/data/checkpoint/checkpoint_output.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/plain_disk.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
+#include "data/checkpoint/checkpoint_output.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/plain_disk.hpp"
+#include "tests/support/some_checkpoint.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "troupe/data/disk/atomic_file.hpp"
+#include "data/disk/atomic_file.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/process_limits.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/process_limits.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

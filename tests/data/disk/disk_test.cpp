@@ -1,8 +1,8 @@
 // The disk of this machine keeps the contract of the interface.
 
-#include "troupe/data/disk/disk.hpp"
+#include "data/disk/disk.hpp"
 
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Tensors in files without a name: what was written is read, and nothing is left.
 
-#include "troupe/data/disk/scratch_tensor.hpp"
+#include "data/disk/scratch_tensor.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/plain_disk.hpp"
-#include "troupe/tests/support/process_limits.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/plain_disk.hpp"
+#include "tests/support/process_limits.hpp"
+#include "tests/support/some_checkpoint.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

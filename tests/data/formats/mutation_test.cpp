@@ -2,13 +2,13 @@
 // throws failure; any other end of it (another exception, a crash, a sanitizer's report) is a
 // fault.
 
-#include "troupe/data/formats/arrays/read_array.hpp"
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/formats/libsvm/libsvm.hpp"
-#include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/arrays/read_array.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/formats/libsvm/libsvm.hpp"
+#include "data/model_file/safetensors.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

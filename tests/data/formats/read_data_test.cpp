@@ -1,10 +1,10 @@
 // Which reader a file is given to.
 
-#include "troupe/data/formats/read_data.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/read_data.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
-#include "troupe/tests/support/certificates.hpp"
+#include "tests/support/certificates.hpp"
 
-#include "troupe/data/disk/secret_file.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/process_limits.hpp"
+#include "data/disk/secret_file.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/process_limits.hpp"
 
 #include <gtest/gtest.h>
 

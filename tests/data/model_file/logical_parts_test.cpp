@@ -1,13 +1,13 @@
 // Parts of a model in logical order are those of the whole, however small they are and however the
 // model is cut.
 
-#include "troupe/data/model_file/logical_parts.hpp"
+#include "data/model_file/logical_parts.hpp"
 
-#include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/model_file/safetensors.hpp"
+#include "data/text/digest.hpp"
+#include "models/network/neural_network.hpp"
+#include "tests/support/some_checkpoint.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

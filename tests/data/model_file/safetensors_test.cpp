@@ -1,9 +1,9 @@
-#include "troupe/data/model_file/safetensors.hpp"
+#include "data/model_file/safetensors.hpp"
 
-#include "troupe/data/model_file/safetensors_header.hpp"
-#include "troupe/data/text/digest.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/model_file/safetensors_header.hpp"
+#include "data/text/digest.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

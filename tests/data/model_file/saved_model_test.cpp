@@ -1,9 +1,9 @@
 // Model files read back: what is right predicts, everything wrong is named.
 
-#include "troupe/data/model_file/saved_model.hpp"
+#include "data/model_file/saved_model.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "troupe/data/privacy/key_file.hpp"
-#include "troupe/data/privacy/release_ledger.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/privacy/key_file.hpp"
+#include "data/privacy/release_ledger.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The flight recorder and what is read of it, by the bytes of one file.
 
-#include "troupe/data/records/run_recorder.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/records/run_recorder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

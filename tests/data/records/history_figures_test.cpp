@@ -1,4 +1,4 @@
-#include "troupe/data/records/history_figures.hpp"
+#include "data/records/history_figures.hpp"
 
 #include <gtest/gtest.h>
 

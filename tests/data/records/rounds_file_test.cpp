@@ -1,7 +1,7 @@
-#include "troupe/data/records/rounds_file.hpp"
+#include "data/records/rounds_file.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "troupe/data/records/run_recorder.hpp"
+#include "data/records/run_recorder.hpp"
 
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

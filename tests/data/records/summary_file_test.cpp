@@ -1,4 +1,4 @@
-#include "troupe/data/records/summary_file.hpp"
+#include "data/records/summary_file.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-#include "troupe/data/records/trainer_table.hpp"
+#include "data/records/trainer_table.hpp"
 
-#include "troupe/data/text/json_value.hpp"
+#include "data/text/json_value.hpp"
 
 #include <gtest/gtest.h>
 

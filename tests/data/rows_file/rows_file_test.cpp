@@ -1,13 +1,13 @@
-#include "troupe/data/rows_file/rows_file.hpp"
+#include "data/rows_file/rows_file.hpp"
 
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/formats/csv/csv_reader.hpp"
-#include "troupe/data/rows_file/convert_rows.hpp"
-#include "troupe/data/rows_file/rows_reader.hpp"
-#include "troupe/data/rows_file/rows_writer.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/synthetic.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/formats/csv/csv_reader.hpp"
+#include "data/rows_file/convert_rows.hpp"
+#include "data/rows_file/rows_reader.hpp"
+#include "data/rows_file/rows_writer.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/synthetic.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

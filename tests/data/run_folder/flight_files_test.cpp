@@ -1,7 +1,7 @@
-#include "troupe/data/run_folder/flight_files.hpp"
+#include "data/run_folder/flight_files.hpp"
 
-#include "troupe/data/records/run_recorder.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/records/run_recorder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

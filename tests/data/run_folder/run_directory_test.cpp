@@ -1,7 +1,7 @@
-#include "troupe/data/run_folder/run_directory.hpp"
+#include "data/run_folder/run_directory.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What comes out of a source that is read ahead: its bytes, its end, its exceptions.
 
-#include "troupe/data/source/read_ahead.hpp"
+#include "data/source/read_ahead.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "troupe/data/source/text_source.hpp"
+#include "data/source/text_source.hpp"
 
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/process_limits.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/process_limits.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

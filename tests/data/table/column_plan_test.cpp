@@ -1,7 +1,7 @@
 // From cells to features: codes, order of categories, dates, gaps, and the plan as text.
 
-#include "troupe/data/table/cell_coder.hpp"
-#include "troupe/data/table/column_plan.hpp"
+#include "data/table/cell_coder.hpp"
+#include "data/table/column_plan.hpp"
 
 #include <gtest/gtest.h>
 

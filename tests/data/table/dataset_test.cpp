@@ -1,6 +1,6 @@
-#include "troupe/data/table/dataset.hpp"
+#include "data/table/dataset.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Bad files cost little memory: each is read by a process that may take 96 MiB more than it has.
 
-#include "troupe/data/formats/arrays/read_array.hpp"
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/formats/libsvm/libsvm.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/arrays/read_array.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/formats/libsvm/libsvm.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "troupe/data/table/table.hpp"
+#include "data/table/table.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Checksums are those of XXH3, whichever instructions the processor has.
 
-#include "troupe/data/text/checksum.hpp"
+#include "data/text/checksum.hpp"
 
 #include <gtest/gtest.h>
 

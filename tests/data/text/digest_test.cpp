@@ -1,6 +1,6 @@
 // Expected values: the examples of FIPS 180-4 (NIST, "SHA256.pdf" of the cryptographic toolkit).
 
-#include "troupe/data/text/digest.hpp"
+#include "data/text/digest.hpp"
 
 #include <gtest/gtest.h>
 

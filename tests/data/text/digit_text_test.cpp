@@ -1,6 +1,6 @@
 // The fast reading of plain numbers gives the bits of the general one, or nothing.
 
-#include "troupe/data/text/digit_text.hpp"
+#include "data/text/digit_text.hpp"
 
 #include <gtest/gtest.h>
 

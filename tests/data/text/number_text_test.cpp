@@ -1,4 +1,4 @@
-#include "troupe/data/text/number_text.hpp"
+#include "data/text/number_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/data/text/shown_text.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <gtest/gtest.h>
 

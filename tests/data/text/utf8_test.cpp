@@ -1,6 +1,6 @@
 // Code points and their bytes.
 
-#include "troupe/data/text/utf8.hpp"
+#include "data/text/utf8.hpp"
 
 #include <gtest/gtest.h>
 

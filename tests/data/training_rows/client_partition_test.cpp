@@ -1,7 +1,7 @@
 // Partitions of rows among clients: every row once, nobody without a row, and the distributions they
 // promise.
 
-#include "troupe/data/training_rows/client_partition.hpp"
+#include "data/training_rows/client_partition.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "troupe/data/training_rows/prepare.hpp"
+#include "data/training_rows/prepare.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/batch_reader.hpp"
-#include "troupe/data/training_rows/epoch_order.hpp"
-#include "troupe/data/training_rows/synthetic.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/batch_reader.hpp"
+#include "data/training_rows/epoch_order.hpp"
+#include "data/training_rows/synthetic.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "troupe/data/training_rows/row_source.hpp"
+#include "data/training_rows/row_source.hpp"
 
-#include "troupe/data/training_rows/part_choice.hpp"
-#include "troupe/data/training_rows/synthetic.hpp"
-#include "troupe/models/base/random.hpp"
+#include "data/training_rows/part_choice.hpp"
+#include "data/training_rows/synthetic.hpp"
+#include "models/base/random.hpp"
 
 #include <gtest/gtest.h>
 

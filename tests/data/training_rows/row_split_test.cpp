@@ -1,9 +1,9 @@
 // Splits by classes, groups and folds: shares, wholeness, and that they follow from (seed, row) or
 // (seed, the text of a group) alone.
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/data/training_rows/row_split.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "data/training_rows/row_split.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "troupe/data/training_rows/stored_source.hpp"
+#include "data/training_rows/stored_source.hpp"
 
-#include "troupe/data/rows_file/rows_reader.hpp"
-#include "troupe/data/rows_file/rows_writer.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/synthetic.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/rows_file/rows_reader.hpp"
+#include "data/rows_file/rows_writer.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/synthetic.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

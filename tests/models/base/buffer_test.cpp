@@ -1,5 +1,5 @@
-#include "troupe/models/base/buffer.hpp"
-#include "troupe/models/base/large_pages.hpp"
+#include "models/base/buffer.hpp"
+#include "models/base/large_pages.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/models/base/float_view.hpp"
+#include "models/base/float_view.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/models/base/number_format.hpp"
+#include "models/base/number_format.hpp"
 
 #include <gtest/gtest.h>
 

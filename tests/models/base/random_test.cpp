@@ -1,4 +1,4 @@
-#include "troupe/models/base/random.hpp"
+#include "models/base/random.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/models/base/saved_state.hpp"
+#include "models/base/saved_state.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/models/base/tensor.hpp"
+#include "models/base/tensor.hpp"
 
 #include <gtest/gtest.h>
 #include <xtensor-blas/xlinalg.hpp>

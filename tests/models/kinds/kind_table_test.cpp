@@ -1,8 +1,8 @@
-#include "troupe/models/kinds/model_kinds.hpp"
-#include "troupe/models/kinds/optimizer_kinds.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/segments/segment_chain.hpp"
-#include "troupe/tests/support/wave.hpp"
+#include "models/kinds/model_kinds.hpp"
+#include "models/kinds/optimizer_kinds.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/segments/segment_chain.hpp"
+#include "tests/support/wave.hpp"
 
 #include <gtest/gtest.h>
 

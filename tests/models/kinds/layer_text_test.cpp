@@ -1,9 +1,9 @@
 // The text that says what layers a chain has.
 
-#include "troupe/models/kinds/chain_kind.hpp"
-#include "troupe/models/kinds/layer_text.hpp"
-#include "troupe/models/kinds/model_kinds.hpp"
-#include "troupe/models/kinds/option.hpp"
+#include "models/kinds/chain_kind.hpp"
+#include "models/kinds/layer_text.hpp"
+#include "models/kinds/model_kinds.hpp"
+#include "models/kinds/option.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/models/kinds/chain_kind.hpp"
+#include "models/kinds/chain_kind.hpp"
 
 #include <memory>
 #include <span>

@@ -1,9 +1,9 @@
 // Chains of layers: the contract of models, whole and in parts.
 
-#include "troupe/models/kinds/made_values.hpp"
-#include "troupe/models/verify/verify.hpp"
-#include "troupe/tests/models/layers/chains.hpp"
-#include "troupe/tests/support/walk/two_actors.hpp"
+#include "models/kinds/made_values.hpp"
+#include "models/verify/verify.hpp"
+#include "tests/models/layers/chains.hpp"
+#include "tests/support/walk/two_actors.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Chains of layers beside PyTorch's numbers (tests/reference/layers.py).
 
-#include "troupe/models/kinds/chain_kind.hpp"
-#include "troupe/tests/support/reference.hpp"
+#include "models/kinds/chain_kind.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

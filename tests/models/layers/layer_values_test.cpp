@@ -1,9 +1,9 @@
 // Chains of layers: what single layers do with rows, and what they refuse.
 
-#include "troupe/models/kinds/chain_kind.hpp"
-#include "troupe/models/kinds/made_values.hpp"
-#include "troupe/models/verify/verify.hpp"
-#include "troupe/tests/models/layers/chains.hpp"
+#include "models/kinds/chain_kind.hpp"
+#include "models/kinds/made_values.hpp"
+#include "models/verify/verify.hpp"
+#include "tests/models/layers/chains.hpp"
 
 #include <gtest/gtest.h>
 

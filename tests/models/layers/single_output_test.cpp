@@ -1,9 +1,9 @@
 // Products with one output against plain sums in double, for every kind of remainder.
 
-#include "troupe/models/layers/single_output.hpp"
+#include "models/layers/single_output.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "models/base/random.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "troupe/models/losses/evaluate_loss.hpp"
+#include "models/losses/evaluate_loss.hpp"
 
-#include "troupe/tests/support/double_network.hpp"
+#include "tests/support/double_network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Weights of rows: a row of weight 2 is the row twice, in every loss, whole or in parts, and in the solvers.
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/losses/evaluate_loss.hpp"
-#include "troupe/models/losses/split_loss.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/solvers/gauss_newton.hpp"
-#include "troupe/models/solvers/least_squares.hpp"
+#include "models/base/random.hpp"
+#include "models/losses/evaluate_loss.hpp"
+#include "models/losses/split_loss.hpp"
+#include "models/network/neural_network.hpp"
+#include "models/solvers/gauss_newton.hpp"
+#include "models/solvers/least_squares.hpp"
 
 #include <gtest/gtest.h>
 

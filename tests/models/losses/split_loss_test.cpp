@@ -1,6 +1,6 @@
-#include "troupe/models/losses/split_loss.hpp"
+#include "models/losses/split_loss.hpp"
 
-#include "troupe/models/losses/evaluate_loss.hpp"
+#include "models/losses/evaluate_loss.hpp"
 
 #include <gtest/gtest.h>
 

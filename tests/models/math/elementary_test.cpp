@@ -1,4 +1,4 @@
-#include "troupe/models/math/elementary.hpp"
+#include "models/math/elementary.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Products by the law: for each instruction set here, in every form, beside a scalar std::fma.
 
-#include "troupe/models/math/products.hpp"
+#include "models/math/products.hpp"
 
-#include "troupe/models/base/random.hpp"
+#include "models/base/random.hpp"
 
 #include <gtest/gtest.h>
 #include <xtensor-blas/xlinalg.hpp>

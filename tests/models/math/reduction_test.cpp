@@ -1,8 +1,8 @@
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/math/reduction.hpp"
+#include "models/optimizers/optimizer.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/math/tree_accumulator.hpp"
+#include "models/base/random.hpp"
+#include "models/math/tree_accumulator.hpp"
 
 #include <gtest/gtest.h>
 

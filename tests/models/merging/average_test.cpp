@@ -1,6 +1,6 @@
-#include "troupe/models/merging/average.hpp"
+#include "models/merging/average.hpp"
 
-#include "troupe/tests/support/models.hpp"
+#include "tests/support/models.hpp"
 
 #include <gtest/gtest.h>
 

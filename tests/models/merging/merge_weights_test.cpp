@@ -1,6 +1,6 @@
-#include "troupe/models/merging/merge_weights.hpp"
+#include "models/merging/merge_weights.hpp"
 
-#include "troupe/models/network/neural_network.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Rules on merged models against the papers' formulas in NumPy, round by round.
 
-#include "troupe/models/merging/outer_rule.hpp"
+#include "models/merging/outer_rule.hpp"
 
-#include "troupe/models/merging/average.hpp"
-#include "troupe/models/merging/delay_compensation.hpp"
-#include "troupe/models/merging/parameter_average.hpp"
-#include "troupe/tests/support/models.hpp"
-#include "troupe/tests/support/reference.hpp"
+#include "models/merging/average.hpp"
+#include "models/merging/delay_compensation.hpp"
+#include "models/merging/parameter_average.hpp"
+#include "tests/support/models.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "troupe/models/merging/regression_mean.hpp"
+#include "models/merging/regression_mean.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/merging/average.hpp"
-#include "troupe/models/solvers/least_squares.hpp"
+#include "models/base/random.hpp"
+#include "models/merging/average.hpp"
+#include "models/solvers/least_squares.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Ring sums: the same words whatever the order, the tree and the parts; the exact sum but for one
 // rounding a client; no overflow at the bounds; bad updates add nothing.
 
-#include "troupe/models/merging/ring_sum.hpp"
+#include "models/merging/ring_sum.hpp"
 
-#include "troupe/models/base/random.hpp"
+#include "models/base/random.hpp"
 
 #include <gtest/gtest.h>
 

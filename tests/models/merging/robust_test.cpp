@@ -1,7 +1,7 @@
-#include "troupe/models/merging/merge_weights.hpp"
-#include "troupe/models/merging/robust.hpp"
-#include "troupe/tests/support/models.hpp"
-#include "troupe/tests/support/reference.hpp"
+#include "models/merging/merge_weights.hpp"
+#include "models/merging/robust.hpp"
+#include "tests/support/models.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

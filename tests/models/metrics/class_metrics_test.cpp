@@ -1,9 +1,9 @@
 // Metrics of classes against cases worked by hand and against NumPy; sums are whole numbers, the same in
 // whatever order.
 
-#include "troupe/models/metrics/class_metrics.hpp"
+#include "models/metrics/class_metrics.hpp"
 
-#include "troupe/tests/support/reference.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // A job's metrics: judged in one pass, refused by name where they have nothing to say.
 
-#include "troupe/models/metrics/metric_set.hpp"
+#include "models/metrics/metric_set.hpp"
 
-#include "troupe/models/network/neural_network.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 

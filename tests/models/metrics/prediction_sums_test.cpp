@@ -1,9 +1,9 @@
 // Metrics against cases worked by hand and against NumPy.
 
-#include "troupe/models/metrics/prediction_sums.hpp"
+#include "models/metrics/prediction_sums.hpp"
 
-#include "troupe/models/math/tree_accumulator.hpp"
-#include "troupe/tests/support/reference.hpp"
+#include "models/math/tree_accumulator.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

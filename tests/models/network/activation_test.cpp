@@ -1,4 +1,4 @@
-#include "troupe/models/network/activation.hpp"
+#include "models/network/activation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // A step allocates nothing after the first: everything it needs is kept or pooled.
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/tests/support/counted_allocations.hpp"
+#include "models/base/random.hpp"
+#include "models/math/reduction.hpp"
+#include "models/network/neural_network.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "tests/support/counted_allocations.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Networks whose layers are cut in parts: the same function as uncut, to rounding, and the same bits
 // whoever computes which part.
 
-#include "troupe/models/math/reduction.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/segments/chain_loss.hpp"
+#include "models/math/reduction.hpp"
+#include "models/network/neural_network.hpp"
+#include "models/segments/chain_loss.hpp"
 
-#include "troupe/models/base/random.hpp"
+#include "models/base/random.hpp"
 
-#include "troupe/tests/support/walk/two_actors.hpp"
+#include "tests/support/walk/two_actors.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "troupe/models/network/dropout.hpp"
+#include "models/network/dropout.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/tests/support/double_network.hpp"
+#include "models/base/random.hpp"
+#include "models/network/neural_network.hpp"
+#include "tests/support/double_network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/models/network/initialization.hpp"
+#include "models/network/initialization.hpp"
 
 #include <gtest/gtest.h>
 

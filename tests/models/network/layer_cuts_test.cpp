@@ -1,4 +1,4 @@
-#include "troupe/models/segments/layer_cuts.hpp"
+#include "models/segments/layer_cuts.hpp"
 
 #include <gtest/gtest.h>
 

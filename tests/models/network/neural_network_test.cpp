@@ -1,9 +1,9 @@
-#include "troupe/models/network/neural_network.hpp"
+#include "models/network/neural_network.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/layers/dense.hpp"
-#include "troupe/tests/support/double_network.hpp"
-#include "troupe/tests/support/reference.hpp"
+#include "models/base/random.hpp"
+#include "models/layers/dense.hpp"
+#include "tests/support/double_network.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "troupe/models/network/parameter_layout.hpp"
+#include "models/network/parameter_layout.hpp"
 
-#include "troupe/models/base/tensor.hpp"
+#include "models/base/tensor.hpp"
 
 #include <gtest/gtest.h>
 

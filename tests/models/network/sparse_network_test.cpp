@@ -1,10 +1,10 @@
 // Networks that read sparse rows: the same function as those of dense rows, to rounding, and the weights
 // of a feature lie together.
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/layers/sparse_dense.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/tests/support/double_network.hpp"
+#include "models/base/random.hpp"
+#include "models/layers/sparse_dense.hpp"
+#include "models/network/neural_network.hpp"
+#include "tests/support/double_network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "troupe/tests/support/reference.hpp"
-#include "troupe/tests/support/whole_model_run.hpp"
+#include "tests/support/reference.hpp"
+#include "tests/support/whole_model_run.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/whole_model/lbfgs.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/whole_model/lbfgs.hpp"
 
-#include "troupe/models/training/whole_model_step.hpp"
-#include "troupe/models/whole_model/whole_model_rule.hpp"
-#include "troupe/tests/support/reference.hpp"
-#include "troupe/tests/support/whole_model_run.hpp"
+#include "models/training/whole_model_step.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
+#include "tests/support/reference.hpp"
+#include "tests/support/whole_model_run.hpp"
 
 #include <gtest/gtest.h>
 

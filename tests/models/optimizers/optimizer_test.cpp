@@ -1,6 +1,6 @@
-#include "troupe/models/optimizers/optimizer.hpp"
+#include "models/optimizers/optimizer.hpp"
 
-#include "troupe/tests/support/reference.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The recursion over products against the one over vectors (Nocedal & Wright 2006, algorithm 7.4).
 
-#include "troupe/models/whole_model/two_loop.hpp"
+#include "models/whole_model/two_loop.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "troupe/models/privacy/accountant.hpp"
+#include "models/privacy/accountant.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Private sums: one client moves the sum by its sensitivity at most, and the noise is what it is said to be.
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/base/rounding.hpp"
-#include "troupe/models/merging/ring_sum.hpp"
-#include "troupe/models/privacy/private_sum.hpp"
+#include "models/base/random.hpp"
+#include "models/base/rounding.hpp"
+#include "models/merging/ring_sum.hpp"
+#include "models/privacy/private_sum.hpp"
 
 #include <gtest/gtest.h>
 

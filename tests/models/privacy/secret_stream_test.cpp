@@ -1,4 +1,4 @@
-#include "troupe/models/privacy/secret_stream.hpp"
+#include "models/privacy/secret_stream.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "troupe/models/solvers/gauss_newton.hpp"
+#include "models/solvers/gauss_newton.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/math/cholesky.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/solvers/least_squares.hpp"
-#include "troupe/tests/support/reference.hpp"
+#include "models/base/random.hpp"
+#include "models/math/cholesky.hpp"
+#include "models/network/neural_network.hpp"
+#include "models/solvers/least_squares.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

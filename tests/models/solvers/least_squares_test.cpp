@@ -1,7 +1,7 @@
-#include "troupe/models/solvers/least_squares.hpp"
+#include "models/solvers/least_squares.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "models/base/random.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 

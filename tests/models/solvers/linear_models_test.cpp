@@ -1,8 +1,8 @@
 // Linear and logistic regression end where theory says: at the solution of Newton's method.
 
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/tests/support/reference.hpp"
+#include "models/network/neural_network.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

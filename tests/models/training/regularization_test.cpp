@@ -1,8 +1,8 @@
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/training/regularization.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/training/regularization.hpp"
 
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/math/reduction.hpp"
+#include "models/base/random.hpp"
+#include "models/math/reduction.hpp"
 
 #include <gtest/gtest.h>
 

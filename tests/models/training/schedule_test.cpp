@@ -1,6 +1,6 @@
-#include "troupe/models/training/schedule.hpp"
+#include "models/training/schedule.hpp"
 
-#include "troupe/tests/support/reference.hpp"
+#include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Faults planted in a metric, each found by its check; none in the library's own.
 
-#include "troupe/models/verify/verify.hpp"
+#include "models/verify/verify.hpp"
 
 #include <gtest/gtest.h>
 

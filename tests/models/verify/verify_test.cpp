@@ -1,10 +1,10 @@
 // Every check of the contract tests sees the fault that it is there for, and says where it is.
 
-#include "troupe/models/losses/evaluate_loss.hpp"
-#include "troupe/models/network/neural_network.hpp"
-#include "troupe/models/optimizers/optimizer.hpp"
-#include "troupe/models/verify/verify.hpp"
-#include "troupe/tests/support/wave.hpp"
+#include "models/losses/evaluate_loss.hpp"
+#include "models/network/neural_network.hpp"
+#include "models/optimizers/optimizer.hpp"
+#include "models/verify/verify.hpp"
+#include "tests/support/wave.hpp"
 
 #include <gtest/gtest.h>
 

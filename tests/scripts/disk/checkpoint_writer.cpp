@@ -6,9 +6,9 @@
 //
 // Ends with the exit code of a failure, its text on standard error.
 
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/some_checkpoint.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/some_checkpoint.hpp"
 
 #include <cstdio>
 #include <cstdlib>

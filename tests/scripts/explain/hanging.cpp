@@ -5,9 +5,9 @@
 //   evaluate 2.5     each chunk of an evaluation
 //   row 7            a gradient of rows of which one has this value in its first column never ends
 
-#include "troupe/app/commands/run_command.hpp"
-#include "troupe/models/kinds/model_kinds.hpp"
-#include "troupe/models/losses/evaluate_loss.hpp"
+#include "app/commands/run_command.hpp"
+#include "models/kinds/model_kinds.hpp"
+#include "models/losses/evaluate_loss.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -2,10 +2,10 @@
 // the only argument holds both against their contract. The environment makes others of them:
 // TROUPE_TEST_KIND_VERSION (1), and TROUPE_TEST_KIND_CHANGED for other arithmetic under the same version.
 
-#include "troupe/app/commands/run_command.hpp"
-#include "troupe/models/kinds/optimizer_kinds.hpp"
-#include "troupe/models/verify/verify.hpp"
-#include "troupe/tests/support/wave.hpp"
+#include "app/commands/run_command.hpp"
+#include "models/kinds/optimizer_kinds.hpp"
+#include "models/verify/verify.hpp"
+#include "tests/support/wave.hpp"
 
 #include <cstdio>
 #include <cstdlib>

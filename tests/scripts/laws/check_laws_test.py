@@ -58,14 +58,21 @@ class check_laws(unittest.TestCase):
                          ["models/a.cpp:1", "models/a.cpp:3", "data/b.cpp:1"])
 
     def test_own_headers_are_named_in_full_and_in_quotes(self):
-        self.clean("models/a.cpp", '#include "troupe/models/base/buffer.hpp"\n')
+        self.clean("models/a.cpp", '#include "models/base/buffer.hpp"\n')
         self.clean("app/a.cpp", '#include "troupe/version.hpp"\n')
-        for name in ("models/base/buffer.hpp", "buffer.hpp", "../models/buffer.hpp", "zlib.h",
-                     "troupe/models/../data/csv.hpp", "troupe/nowhere/a.hpp", "troupe/buffer.hpp"):
+        for name in ("troupe/models/base/buffer.hpp", "buffer.hpp", "../models/buffer.hpp", "zlib.h",
+                     "models/../data/csv.hpp", "nowhere/a.hpp", "troupe/train.hpp"):
             self.refused("app/a.cpp", f'\n#include "{name}"\n', name, "full form", line=2)
         self.refused("models/a.cpp", "#include <troupe/models/base/buffer.hpp>\n",
-                     '#include "troupe/models/base/buffer.hpp"')
+                     '#include "ROOM/file.hpp"')
         self.refused("models/a.cpp", "#  include SOME_HEADER\n", "without a name")
+
+    def test_examples_see_what_applications_see(self):
+        self.clean("examples/a.cpp", "#include <troupe/train.hpp>\n")
+        self.refused("examples/a.cpp", "#include <troupe/internal/models/base/buffer.hpp>\n", "not for applications")
+        self.refused("examples/a.cpp", '#include "models/base/buffer.hpp"\n', "<troupe/NAME.hpp>")
+        self.clean("include/troupe/a.hpp", HEADER + '#include "actors/run/train.hpp"\n#include "troupe/data.hpp"\n')
+        self.refused("include/troupe/a.hpp", HEADER + "#include <vector>\n", "include/ may not include", line=4)
 
     def test_libm_decides_nothing(self):
         self.clean("models/a.cpp", "double a = std::sqrt(2.0) + elementary::pow(2, 3);\n")
@@ -73,7 +80,7 @@ class check_laws(unittest.TestCase):
             self.refused("coordinators/a.cpp", f"double a = std::{name}(2.0);\n", "elementary.hpp")
 
     def test_kernels_of_products_have_nothing_that_others_have_too(self):
-        self.clean("models/math/products_sse.cpp", '#include "troupe/models/math/product_strip.hpp"\n'
+        self.clean("models/math/products_sse.cpp", '#include "models/math/product_strip.hpp"\n'
                    "\n#include <immintrin.h>\n")
         self.refused("models/math/products_sse.cpp", "#include <algorithm>\n", "a source of kernels")
         self.refused("models/math/products_sse.cpp", "\nint a = std::max(1, 2);\n", "std::", line=2)
@@ -83,17 +90,17 @@ class check_laws(unittest.TestCase):
                              "data": ("coordinators", "actors", "app", "tests"),
                              "coordinators": ("data", "actors", "app", "tests"),
                              "actors": ("app", "tests", "benchmarks"), "app": ("tests",),
-                             "tests": ("benchmarks",), "examples": ("app", "tests")}.items():
+                             "tests": ("benchmarks",)}.items():
             for other in others:
-                self.refused(f"{room}/a.cpp", f'#include "troupe/{other}/a.hpp"\n',
-                             f"{room}/ may not include troupe/{other}/a.hpp")
+                self.refused(f"{room}/a.cpp", f'#include "{other}/a.hpp"\n',
+                             f"{room}/ may not include {other}/a.hpp")
         for room, others in {"models": ("models",), "data": ("models", "data"),
                              "coordinators": ("models", "coordinators"),
                              "actors": ("models", "data", "coordinators", "actors"),
                              "app": ("actors", "app"), "tests": ("actors", "app", "tests"),
-                             "benchmarks": ("app", "tests"), "examples": ("actors",)}.items():
+                             "benchmarks": ("app", "tests")}.items():
             for other in others:
-                self.clean(f"{room}/a.cpp", f'#include "troupe/{other}/a.hpp"\n')
+                self.clean(f"{room}/a.cpp", f'#include "{other}/a.hpp"\n')
 
     def test_rooms_use_only_their_libraries(self):
         refused = {
@@ -152,7 +159,7 @@ class check_laws(unittest.TestCase):
                      "std::ranges::shuffle(a, c);", "std::sample(a, b, c, 3, d);",
                      "std::default_random_engine x;"):
             for room in ("models", "app", "benchmarks", "examples"):
-                self.refused(f"{room}/a.cpp", code + "\n", "troupe/models/base/random.hpp")
+                self.refused(f"{room}/a.cpp", code + "\n", "models/base/random.hpp")
             self.clean("tests/a.cpp", code + "\n")
 
     def test_ranges_that_algorithms_give_back_are_refused(self):
@@ -211,7 +218,7 @@ class check_laws(unittest.TestCase):
 
     def test_components_do_not_include_each_other_in_a_circle(self):
         def including(*names):
-            return HEADER + "".join(f'#include "troupe/{name}.hpp"\n' for name in names)
+            return HEADER + "".join(f'#include "{name}.hpp"\n' for name in names)
         line = {"data/a.hpp": including("data/b"), "data/b.hpp": including("data/c"),
                 "data/c.hpp": including()}
         self.kept(line)
@@ -251,12 +258,12 @@ class check_laws(unittest.TestCase):
 
     def test_actors_know_each_other_by_protocol_only(self):
         actor = HEADER + "worker_actor::behavior_type worker();\n"
-        include = '#include "troupe/actors/worker.hpp"\n'
+        include = '#include "actors/worker.hpp"\n'
         own = {"actors/worker.hpp": actor, "actors/worker.cpp": include,
                "actors/worker_talk.cpp": include}
         self.kept(own | {"actors/run/process.cpp": include, "app/worker.cpp": include})
         self.kept({"actors/protocol/worker.hpp": actor,
-                   "actors/a.cpp": '#include "troupe/actors/protocol/worker.hpp"\n'})
+                   "actors/a.cpp": '#include "actors/protocol/worker.hpp"\n'})
         self.house(own | {"actors/other.cpp": "\n" + include},
                    ("actors/other.cpp:2: actors/other includes 1 ", "actors/worker", "protocol"))
 

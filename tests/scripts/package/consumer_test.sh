@@ -38,18 +38,22 @@ if [ -f "$build/build.ninja" ]; then
 fi
 
 # An application's compiler may not fuse what it inlines from our headers.
-grep -q -- '-ffp-contract=off' prefix/lib/cmake/troupe/troupeTargets.cmake ||
+grep -q -- '-ffp-contract=off' prefix/lib/cmake/troupe/troupe_core_targets.cmake ||
   fail "who builds against the package is not told -ffp-contract=off"
 
 # Paths in what is installed would work here and nowhere else.
 mentions=$("$source/tests/scripts/package/mentions.py" prefix "$source" "$build") ||
   fail "these installed files name the source or build folder: $mentions"
 [ -x prefix/bin/troupe ] || fail "the command was not installed"
-for room in actors coordinators data models; do
-  (cd "$source" && find "$room" -name '*.hpp') | while read -r header; do
-    [ -f "prefix/include/troupe/$header" ] || fail "$header was not installed"
-  done
+# Headers name each other in the form they are installed in, and none is there for tests alone.
+(cd "$source/include" && find troupe -name '*.hpp') | while read -r header; do
+  [ -f "prefix/include/$header" ] || fail "$header was not installed"
 done
+! grep -rn '^#include "' prefix/include/troupe || fail "an installed header includes by a path of the project"
+grep -rhoE '^#include <troupe/[^>]+>' prefix/include/troupe | sort -u | sed 's/^#include <\(.*\)>$/\1/' > named
+while read -r header; do
+  [ -f "prefix/include/$header" ] || fail "$header is included, and was not installed"
+done < named
 
 cat > build_and_run << 'END'
 set -euo pipefail
@@ -57,6 +61,7 @@ cmake -S application -B built -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$P
 cmake --build built
 built/consumer > first
 built/consumer > second
+built/core_consumer > line
 printf '[data]\nsynthetic = "regression"\n[optimizer]\nkind = "plain"\n' > own.toml
 built/own_command train own.toml --json --quiet > own
 END
@@ -86,5 +91,6 @@ fi
 
 grep -Eqx 'troupe [0-9.]+ [0-9a-f]{64}' first || fail "unexpected output: $(cat first)"
 grep -q '"parameters_sha256":"[0-9a-f]' own || fail "unexpected output: $(cat own)"
+[ "$(cat line)" = "3 1" ] || fail "the application without actors found $(cat line)"
 cmp first second || fail "two runs gave two results"
 echo "the application trained: $(cat first)"

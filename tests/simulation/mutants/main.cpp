@@ -7,15 +7,15 @@
 // prints rows for docs/mutants.md. Exit code 1 when a mutant survived that should be found, or is
 // stale; 2 for wrong options.
 
-#include "troupe/tests/simulation/dice.hpp"
-#include "troupe/tests/simulation/mode_trial.hpp"
-#include "troupe/tests/simulation/mutants/mutant.hpp"
-#include "troupe/tests/simulation/mutants/mutant_in_force.hpp"
-#include "troupe/tests/simulation/trial.hpp"
-#include "troupe/tests/simulation/world.hpp"
-#include "troupe/tests/support/walk/portion_walk.hpp"
-#include "troupe/tests/support/walk/private_walk.hpp"
-#include "troupe/tests/support/walk/tile_walk.hpp"
+#include "tests/simulation/dice.hpp"
+#include "tests/simulation/mode_trial.hpp"
+#include "tests/simulation/mutants/mutant.hpp"
+#include "tests/simulation/mutants/mutant_in_force.hpp"
+#include "tests/simulation/trial.hpp"
+#include "tests/simulation/world.hpp"
+#include "tests/support/walk/portion_walk.hpp"
+#include "tests/support/walk/private_walk.hpp"
+#include "tests/support/walk/tile_walk.hpp"
 
 #include <sys/mman.h>
 #include <sys/wait.h>

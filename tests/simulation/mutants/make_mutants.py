@@ -15,7 +15,7 @@ import tomllib
 from pathlib import Path
 
 TABLE = """// Written by make_mutants.py.
-#include "troupe/tests/simulation/mutants/mutant.hpp"
+#include "tests/simulation/mutants/mutant.hpp"
 
 namespace troupe::simulation {{
 
@@ -90,7 +90,7 @@ def main(root, out, *options):
         return
     sources = {file: (root / file).read_text(encoding="utf-8") for file in files}
     stale = apply(mutants, sources)
-    first = '#include "troupe/tests/simulation/mutants/mutant_in_force.hpp"\n'
+    first = '#include "tests/simulation/mutants/mutant_in_force.hpp"\n'
     for file, source in sources.items():
         write(out / file, first + source)
     write(out / "table.cpp", table(mutants, stale))

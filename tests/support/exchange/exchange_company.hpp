@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/tests/support/exchange/exchange_process.hpp"
+#include "tests/support/exchange/exchange_process.hpp"
 
 #include <memory>
 #include <set>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/tests/support/exchange/exchange_run.hpp"
+#include "tests/support/exchange/exchange_run.hpp"
 
 #include <algorithm>
 #include <cstddef>

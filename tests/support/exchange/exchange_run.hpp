@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "troupe/tests/support/exchange/exchange_wire.hpp"
+#include "tests/support/exchange/exchange_wire.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/tensor_exchange.hpp"
+#include "coordinators/exchange/tensor_exchange.hpp"
 
 #include <bit>
 #include <cstddef>

@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/tensor_exchange.hpp"
-#include "troupe/tests/support/exchange/exchange_wire.hpp"
+#include "coordinators/exchange/tensor_exchange.hpp"
+#include "tests/support/exchange/exchange_wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/tensor_name.hpp"
-#include "troupe/coordinators/membership/cluster_view.hpp"
+#include "coordinators/exchange/tensor_name.hpp"
+#include "coordinators/membership/cluster_view.hpp"
 
 #include <algorithm>
 #include <array>

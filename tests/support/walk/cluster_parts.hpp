@@ -3,11 +3,11 @@
 
 #pragma once
 
-#include "troupe/coordinators/exchange/expected_tensor.hpp"
-#include "troupe/coordinators/step/placement.hpp"
-#include "troupe/coordinators/step/replica_rule.hpp"
-#include "troupe/coordinators/step/shard_rule.hpp"
-#include "troupe/tests/support/walk/cluster_messages.hpp"
+#include "coordinators/exchange/expected_tensor.hpp"
+#include "coordinators/step/placement.hpp"
+#include "coordinators/step/replica_rule.hpp"
+#include "coordinators/step/shard_rule.hpp"
+#include "tests/support/walk/cluster_messages.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,10 +6,10 @@
 
 #pragma once
 
-#include "troupe/actors/step/portion_work.hpp"
-#include "troupe/coordinators/parallel/grid.hpp"
-#include "troupe/models/base/random.hpp"
-#include "troupe/models/network/neural_network.hpp"
+#include "actors/step/portion_work.hpp"
+#include "coordinators/parallel/grid.hpp"
+#include "models/base/random.hpp"
+#include "models/network/neural_network.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,10 +4,10 @@
 
 #pragma once
 
-#include "troupe/data/privacy/release_ledger.hpp"
-#include "troupe/tests/support/process_limits.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
-#include "troupe/tests/support/training.hpp"
+#include "data/privacy/release_ledger.hpp"
+#include "tests/support/process_limits.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/training.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "troupe/tests/support/walk/world.hpp"
+#include "tests/support/walk/world.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/coordinators/parallel/tile_rule.hpp"
+#include "coordinators/parallel/tile_rule.hpp"
 
 #include <algorithm>
 #include <iterator>

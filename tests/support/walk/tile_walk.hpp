@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "troupe/tests/support/walk/tile_company.hpp"
+#include "tests/support/walk/tile_company.hpp"
 
 #include <cstdint>
 #include <string>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "troupe/models/network/chained_model.hpp"
-#include "troupe/models/segments/chain_loss.hpp"
+#include "models/network/chained_model.hpp"
+#include "models/segments/chain_loss.hpp"
 
 #include <algorithm>
 #include <span>

@@ -4,9 +4,9 @@
 
 #pragma once
 
-#include "troupe/coordinators/membership/membership_rule.hpp"
-#include "troupe/coordinators/run/hold_rule.hpp"
-#include "troupe/tests/support/walk/cluster_parts.hpp"
+#include "coordinators/membership/membership_rule.hpp"
+#include "coordinators/run/hold_rule.hpp"
+#include "tests/support/walk/cluster_parts.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "troupe/actors/net/carriers/carried_frame.hpp"
+#include "actors/net/carriers/carried_frame.hpp"
 
 #include <gtest/gtest.h>
 

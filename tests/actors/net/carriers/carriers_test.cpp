@@ -1,9 +1,9 @@
 // Carriers of two processes, in one: each with its thread, and a node that writes down what comes.
 
-#include "troupe/actors/net/carriers/carriers.hpp"
-#include "troupe/actors/net/carriers/host_socket.hpp"
-#include "troupe/actors/protocol/tensor_messages.hpp"
-#include "troupe/actors/run/configure.hpp"
+#include "actors/net/carriers/carriers.hpp"
+#include "actors/net/carriers/host_socket.hpp"
+#include "actors/protocol/tensor_messages.hpp"
+#include "actors/run/configure.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Who takes the turns of a node's loop.
 
-#include "troupe/actors/net/carriers/node_loop.hpp"
+#include "actors/net/carriers/node_loop.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

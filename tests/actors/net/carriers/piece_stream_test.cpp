@@ -1,6 +1,6 @@
-#include "troupe/actors/net/carriers/piece_stream.hpp"
+#include "actors/net/carriers/piece_stream.hpp"
 
-#include "troupe/models/base/copy_values.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <gtest/gtest.h>
 

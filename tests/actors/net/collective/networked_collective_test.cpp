@@ -1,11 +1,11 @@
 // Members in several actor systems over real sockets: the bits of one process, whose end is named, and
 // who is not let in.
 
-#include "troupe/actors/net/collective/networked_collective.hpp"
-#include "troupe/actors/net/process/networked_process.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/certificates.hpp"
-#include "troupe/tests/support/collective_group.hpp"
+#include "actors/net/collective/networked_collective.hpp"
+#include "actors/net/process/networked_process.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/certificates.hpp"
+#include "tests/support/collective_group.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

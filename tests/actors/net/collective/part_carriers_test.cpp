@@ -1,7 +1,7 @@
 // Carriers of two processes' members, in one: each with its thread, and members that write down what comes.
 
-#include "troupe/actors/net/collective/part_carriers.hpp"
-#include "troupe/actors/run/configure.hpp"
+#include "actors/net/collective/part_carriers.hpp"
+#include "actors/run/configure.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The gate over real sockets of the loopback.
 
-#include "troupe/tests/support/gates.hpp"
+#include "tests/support/gates.hpp"
 
-#include "troupe/data/text/failure.hpp"
+#include "data/text/failure.hpp"
 
 #include <gtest/gtest.h>
 

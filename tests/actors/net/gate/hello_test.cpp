@@ -1,4 +1,4 @@
-#include "troupe/tests/support/gates.hpp"
+#include "tests/support/gates.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Whatever answers where a process was (F11): nobody believes a word of it, and once the process is
 // back it is found.
 
-#include "troupe/tests/support/gates.hpp"
-#include "troupe/tests/support/impostors.hpp"
+#include "tests/support/gates.hpp"
+#include "tests/support/impostors.hpp"
 
 #include <gtest/gtest.h>
 

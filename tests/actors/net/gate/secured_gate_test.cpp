@@ -1,10 +1,10 @@
 // The gate over secured connections of the loopback, with certificates made here (T1, T2, T3).
 
-#include "troupe/actors/net/gate/visitor.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/certificates.hpp"
-#include "troupe/tests/support/gates.hpp"
-#include "troupe/tests/support/networked.hpp"
+#include "actors/net/gate/visitor.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/certificates.hpp"
+#include "tests/support/gates.hpp"
+#include "tests/support/networked.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Visitors: the lines, the greeting, the gate, and whole clusters that are asked how they are.
 
-#include "troupe/actors/net/gate/visit.hpp"
+#include "actors/net/gate/visit.hpp"
 
-#include "troupe/actors/net/gate/visitor.hpp"
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/tests/support/gates.hpp"
-#include "troupe/tests/support/networked.hpp"
+#include "actors/net/gate/visitor.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "tests/support/gates.hpp"
+#include "tests/support/networked.hpp"
 #include "troupe/version.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Wires that are cut, or fall silent, while all processes live.
 
-#include "troupe/tests/support/networked.hpp"
-#include "troupe/tests/support/relay.hpp"
+#include "tests/support/networked.hpp"
+#include "tests/support/relay.hpp"
 
 #include <gtest/gtest.h>
 

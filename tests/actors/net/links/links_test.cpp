@@ -1,7 +1,7 @@
 // The links of a process, without a gate: whose word counts.
 
-#include "troupe/actors/net/links/links.hpp"
-#include "troupe/tests/support/gates.hpp"
+#include "actors/net/links/links.hpp"
+#include "tests/support/gates.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

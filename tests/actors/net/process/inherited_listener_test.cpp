@@ -1,8 +1,8 @@
 // A listening socket that whoever started this process has bound: the gate takes it as it is.
 
-#include "troupe/actors/net/gate/gate.hpp"
-#include "troupe/actors/net/socket/channel.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/net/gate/gate.hpp"
+#include "actors/net/socket/channel.hpp"
+#include "data/text/failure.hpp"
 
 #include <gtest/gtest.h>
 

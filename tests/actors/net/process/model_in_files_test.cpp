@@ -1,11 +1,11 @@
 // A director that has a folder holds no whole model: the best version, the result and the model file are
 // what they would be in memory, and nothing is left in the folder.
 
-#include "troupe/actors/run/model_writer.hpp"
-#include "troupe/data/checkpoint/checkpoint_store.hpp"
-#include "troupe/data/model_file/safetensors.hpp"
-#include "troupe/tests/support/networked.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "actors/run/model_writer.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/model_file/safetensors.hpp"
+#include "tests/support/networked.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

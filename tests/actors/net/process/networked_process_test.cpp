@@ -1,12 +1,12 @@
 // Whole runs over real sockets: the bits are those of one process, whoever joins, leaves, or is
 // refused.
 
-#include "troupe/actors/net/process/networked_process.hpp"
+#include "actors/net/process/networked_process.hpp"
 
-#include "troupe/actors/net/process/process_gate.hpp"
-#include "troupe/actors/protocol/status_messages.hpp"
-#include "troupe/tests/support/gates.hpp"
-#include "troupe/tests/support/networked.hpp"
+#include "actors/net/process/process_gate.hpp"
+#include "actors/protocol/status_messages.hpp"
+#include "tests/support/gates.hpp"
+#include "tests/support/networked.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Records on a plain socket: all that is written arrives as it was, or the connection ends.
 
-#include "troupe/actors/net/socket/checked_session.hpp"
+#include "actors/net/socket/checked_session.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "troupe/actors/net/socket/channel.hpp"
-#include "troupe/actors/net/socket/endpoint.hpp"
-#include "troupe/data/text/failure.hpp"
+#include "actors/net/socket/channel.hpp"
+#include "actors/net/socket/endpoint.hpp"
+#include "data/text/failure.hpp"
 
 #include <gtest/gtest.h>
 

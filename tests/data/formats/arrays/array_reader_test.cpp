@@ -1,10 +1,10 @@
 // The part-by-part reader of arrays: the same rows and the same complaints as the reader of whole
 // files.
 
-#include "troupe/data/formats/arrays/read_array.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/arrays/read_array.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

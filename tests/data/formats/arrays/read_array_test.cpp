@@ -1,11 +1,11 @@
 // IDX files by hand, NPY files by NumPy (tests/reference/arrays.py), and what is said of bad ones.
 
-#include "troupe/data/formats/arrays/read_array.hpp"
+#include "data/formats/arrays/read_array.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/reference.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/reference.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "troupe/data/formats/csv/csv_columns.hpp"
+#include "data/formats/csv/csv_columns.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // What may not be as people mean it is asked about, or told: names of two columns, rows and headers that look like each
 // other, numbers that are one as float32.
 
-#include "troupe/data/formats/csv/csv.hpp"
+#include "data/formats/csv/csv.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

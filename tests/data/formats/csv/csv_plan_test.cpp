@@ -1,10 +1,10 @@
 // CSV files whose cells are not plain numbers: categories, gaps, dates, and other letters between cells.
 
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/formats/csv/csv_columns.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/training_rows/prepare.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/formats/csv/csv_columns.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/prepare.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

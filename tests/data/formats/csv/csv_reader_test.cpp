@@ -1,11 +1,11 @@
 // The part-by-part reader: the same rows and the same complaints as the reader of whole files.
 
-#include "troupe/data/formats/csv/csv_reader.hpp"
+#include "data/formats/csv/csv_reader.hpp"
 
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/joined_rows.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/joined_rows.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // The short way through a CSV file and the long way say the same. A quoted first cell sends a row
 // the long way, so each content is read twice: with `1,` and with `"1",` in front of its rows.
 
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/formats/csv/csv_rows.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/formats/csv/csv_rows.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

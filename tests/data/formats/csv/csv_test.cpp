@@ -1,10 +1,10 @@
 // What the CSV reader takes, and what it says about everything else.
 
-#include "troupe/data/formats/csv/csv.hpp"
+#include "data/formats/csv/csv.hpp"
 
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

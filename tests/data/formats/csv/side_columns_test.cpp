@@ -1,8 +1,8 @@
 // Columns that say something of their row: weights, groups, clients, in one file and in any place.
 
-#include "troupe/data/formats/csv/csv.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/csv/csv.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // What the reader of sparse text takes, and what it says about everything else.
 
-#include "troupe/data/formats/libsvm/libsvm.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/joined_rows.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/libsvm/libsvm.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/joined_rows.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

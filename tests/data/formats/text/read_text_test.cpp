@@ -1,12 +1,12 @@
 // Texts as rows of characters.
 
-#include "troupe/data/formats/read_data.hpp"
-#include "troupe/data/formats/text/read_text.hpp"
-#include "troupe/data/text/failure.hpp"
-#include "troupe/data/text/utf8.hpp"
-#include "troupe/tests/support/gzip_text.hpp"
-#include "troupe/tests/support/joined_rows.hpp"
-#include "troupe/tests/support/temporary_folder.hpp"
+#include "data/formats/read_data.hpp"
+#include "data/formats/text/read_text.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/utf8.hpp"
+#include "tests/support/gzip_text.hpp"
+#include "tests/support/joined_rows.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,9 @@
+// An actor that learns batches in the order they come, while others ask it for the parameters. It rolls back a batch
+// that would spoil the model.
+//
+// Threads: an actor of the application's system; send it messages from anywhere.
+// Errors: options that do not fit each other end the actor with the reason; each batch is answered with a verdict.
+
+#pragma once
+
+#include "actors/embed/online.hpp"
