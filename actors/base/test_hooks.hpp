@@ -24,7 +24,7 @@ struct applied_step {
   std::span<const float> parameters; ///< of `elements`, after the step
 };
 
-/// What a keeper did with one of its trainers.
+/// What a parameter server did with one of its trainers.
 struct trainer_event {
   enum class kind : uint8_t {
     ordered,   ///< it was given a piece of work
@@ -35,7 +35,7 @@ struct trainer_event {
     joined
   };
   kind what = kind::ordered;
-  uint64_t trainer = 0;        ///< its seat
+  uint64_t trainer = 0;        ///< its context
   uint64_t ticket = 0;         ///< of the order
   uint64_t round = 0;          ///< of local rounds
   uint64_t piece = 0;          ///< the step, or the member
@@ -46,7 +46,7 @@ struct trainer_event {
 };
 
 struct test_hooks {
-  /// Told by keepers, in their own turn.
+  /// Told by parameter servers, in their own turn.
   std::function<void(const trainer_event&)> on_trainer;
   /// Told by shards, in their own turn.
   std::function<void(const applied_step&)> on_applied;

@@ -62,8 +62,8 @@ std::optional<checkpoint> checkpoint_drafts::take_complete() {
   for (const auto& [first, one] : x.told) {
     if (!one.numbers.empty())
       result.optimizer_numbers = one.numbers;
-    if (one.keeps_book)
-      result.book = one.book;
+    if (one.keeps_metrics)
+      result.metrics = one.metrics;
   }
   drafts_.erase(drafts_.begin(), std::next(found));
   return result;

@@ -5,8 +5,8 @@ namespace troupe {
 void run_supervisor::tick(moment now) {
   if (writes_.is_writing())
     watch_.on_work(now);
-  for (const auto& one : watch_.look_for_hung(roster_, seat_.view, now))
-    if (!seat_.finished)
+  for (const auto& one : watch_.look_for_hung(roster_, context_.view, now))
+    if (!context_.finished)
       take_out(one);
   see_to_standstill(now);
   see_to_stop(now);
@@ -14,8 +14,8 @@ void run_supervisor::tick(moment now) {
 }
 
 void run_supervisor::take_out(const hung_process& one) {
-  if (one.who != seat_.options.membership.home) {
-    watch_.on_work(seat_.now());
+  if (one.who != context_.options.membership.home) {
+    watch_.on_work(context_.now());
     return membership_.take_out(one);
   }
   if (watch_.stop_asked())
@@ -28,7 +28,7 @@ void run_supervisor::take_out(const hung_process& one) {
 
 void run_supervisor::see_to_standstill(moment now) {
   const auto version = history_.version();
-  if (seat_.finished || membership_.waiting() || !watch_.stands_still(version, now))
+  if (context_.finished || membership_.waiting() || !watch_.stands_still(version, now))
     return;
   const auto who = status_.wait(now).text;
   if (watch_.stop_asked())
@@ -45,57 +45,57 @@ void run_supervisor::see_to_standstill(moment now) {
 
 void run_supervisor::see_to_stop(moment now) {
   const auto& waiting = membership_.waiting();
-  if (!seat_.finished && waiting && watch_.is_stop_due(waiting->since, now))
+  if (!context_.finished && waiting && watch_.is_stop_due(waiting->since, now))
     training_.end_at_checkpoint(waiting->reason);
 }
 
 void run_supervisor::see_to_waits(moment now) {
-  if (seat_.finished)
+  if (context_.finished)
     return;
   const bool lacks_somebody = membership_.waiting() && !writes_.is_writing_term();
   if (!lacks_somebody && watch_.moved_lately(now)) {
     if (const auto lasted = watch_.wait_over(now))
-      seat_.tell("the wait is over, after " + time_text(*lasted));
+      context_.tell("the wait is over, after " + time_text(*lasted));
     return;
   }
   if (!lacks_somebody && watch_.is_long_step(roster_))
     return;
   const auto found = status_.wait(now);
   if (watch_.is_wait_due(found.who, found.since, now))
-    seat_.tell(found.text);
+    context_.tell(found.text);
 }
 
-director_state::parts::parts(director_seat& seat)
-  : history(seat.options),
-    watch(seat.options.membership),
-    announcer(seat, roster),
-    writes(seat, [this] { training.finish_if_complete(); }),
-    tensors(seat, announcer, writes,
+director_state::parts::parts(director_context& context)
+  : history(context.options),
+    watch(context.options.membership),
+    announcer(context, roster),
+    writes(context, [this] { training.finish_if_complete(); }),
+    tensors(context, announcer, writes,
             {[this](uint64_t version, const stored_tensor& parameters) {
                training.on_fetched(version, parameters);
              },
              [this](uint64_t version) { training.on_checkpoint(version); }}),
-    membership(seat, roster, watch, announcer, writes,
+    membership(context, roster, watch, announcer, writes,
                {[this](const publish& news) { training.on_view(news); },
                 [this] { training.finish_if_complete(); }}),
-    training(seat, history, roster, watch, announcer, writes, tensors, membership),
-    status(seat, history, roster, watch, writes, tensors, membership, training),
-    supervisor(seat, history, roster, watch, writes, membership, training, status) {}
+    training(context, history, roster, watch, announcer, writes, tensors, membership),
+    status(context, history, roster, watch, writes, tensors, membership, training),
+    supervisor(context, history, roster, watch, writes, membership, training, status) {}
 
 director_actor::behavior_type director_state::make_behavior(const director_options& options) {
-  seat_.options = options;
-  seat_.options.rule.waits_for_rows = !seat_.is_alone() && !options.rule.rows.empty();
-  seat_.exchange = {speaking_director(), options.exchange};
-  seat_.exchange.record(seat_.is_alone() ? nullptr : options.trace);
-  seat_.fail = [this](const failure& why) { parts_->training.fail(why); };
-  parts_ = std::make_unique<parts>(seat_);
+  context_.options = options;
+  context_.options.rule.waits_for_rows = !context_.is_alone() && !options.rule.rows.empty();
+  context_.exchange = {speaking_director(), options.exchange};
+  context_.exchange.record(context_.is_alone() ? nullptr : options.trace);
+  context_.fail = [this](const failure& why) { parts_->training.fail(why); };
+  parts_ = std::make_unique<parts>(context_);
   // A type that was damaged on a wire: nobody prints, nobody ends.
-  seat_.self->set_default_handler(caf::drop);
+  context_.self->set_default_handler(caf::drop);
   auto& tensors = parts_->tensors;
   auto& membership = parts_->membership;
   auto& training = parts_->training;
-  seat_.self->set_down_handler([&](const caf::down_msg& news) { membership.on_down(news); });
-  seat_.self->delayed_send(seat_.self, director_tick_interval, atom::tick_v);
+  context_.self->set_down_handler([&](const caf::down_msg& news) { membership.on_down(news); });
+  context_.self->delayed_send(context_.self, director_tick_interval, atom::tick_v);
   return {
     [this](atom::status) { return parts_->status.status(); },
     [this](atom::watch, const observer_actor& observer) { on_watch(observer); },
@@ -103,7 +103,7 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
     [this](atom::begin) { on_begin(); },
     [&](const member& who, const node_actor& way) { membership.on_member(who, way); },
     [this](const std::string& who, const std::string& why) {
-      parts_->roster.on_trouble(who, why, seat_.now());
+      parts_->roster.on_trouble(who, why, context_.now());
     },
     [&](const node_report& news) { membership.on_report(news); },
     [&](const training_report& news) { training.on_report(news); },
@@ -112,7 +112,7 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
     [&](const not_finite_report& news) { training.on_not_finite(news); },
     [this, &tensors](const sent_piece& news) {
       if (tensors.on_piece(news))
-        parts_->watch.on_work(seat_.now());
+        parts_->watch.on_work(context_.now());
     },
     [&](const sent_want& news) { tensors.on_want(news); },
     [&](const sent_credit& news) { tensors.on_credit(news); },
@@ -125,26 +125,26 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
 }
 
 void director_state::on_begin() {
-  if (seat_.begin)
+  if (context_.begin)
     return;
-  seat_.begin = seat_.now();
-  parts_->watch.begin(*seat_.begin);
+  context_.begin = context_.now();
+  parts_->watch.begin(*context_.begin);
   const auto& last = parts_->tensors.last_checkpoint();
   parts_->membership.begin(last ? last->version : 0);
 }
 
 void director_state::on_watch(const observer_actor& observer) {
-  if (parts_->training.has_told_result())
-    seat_.self->send(observer, parts_->training.result());
+  if (parts_->training.has_reported_result())
+    context_.self->send(observer, parts_->training.result());
   else
-    seat_.observers.push_back(observer);
+    context_.observers.push_back(observer);
 }
 
 void director_state::on_tick() {
-  seat_.self->delayed_send(seat_.self, director_tick_interval, atom::tick_v);
-  if (!parts_->membership.has_begun() || seat_.finished)
+  context_.self->delayed_send(context_.self, director_tick_interval, atom::tick_v);
+  if (!parts_->membership.has_begun() || context_.finished)
     return;
-  const auto now = seat_.now();
+  const auto now = context_.now();
   parts_->membership.tick(now);
   parts_->supervisor.tick(now);
   parts_->training.tick(now);

@@ -7,7 +7,7 @@
 //                                   ^    |                   |
 //                                   +----+---- a span lost --+   (a new term, from a checkpoint)
 //
-// Pure rules decide: `director_rule` the course of training, `membership_rule` who takes part and
+// Pure rules decide: `director_rule` how training goes on, `membership_rule` who takes part and
 // what a loss costs, `hold_rule` at which version a cluster stops. Its parts turn messages into
 // their events and their decisions into messages; each knows only those below it:
 //
@@ -18,13 +18,13 @@
 //    processes ====> | run_membership   who takes part: views, terms          |
 //    tensors  <====> | run_tensors      parameters fetched, checkpoints made  |
 //    writer   <====> | run_writes       what is being written               |
-//    courses  <====  | run_announcer    views, courses, holds: said to all    |
+//    directives <=== | run_announcer    views, directives, holds: said to all  |
 //                    +--------------------------------------------------------+
 //                    | plain objects:  process_roster, run_history, run_watch,|
 //                    |                 run_end, checkpoint_drafts             |
 //                    +--------------------------------------------------------+
 //
-// All look at one seat (director_seat.hpp). Nothing the director sends is acknowledged: what it says
+// All look at one context (director_context.hpp). Nothing the director sends is acknowledged: what it says
 // is repeated every second, and what it misses (parameters, checkpoint state) it asks for by an
 // exchange like everybody else (actors/base/exchange_port.hpp).
 
@@ -46,10 +46,10 @@ namespace troupe {
 // while something is being written: a slow disk is no circle.
 class run_supervisor {
 public:
-  run_supervisor(const director_seat& seat, const run_history& history,
+  run_supervisor(const director_context& context, const run_history& history,
                  const process_roster& roster, run_watch& watch, const run_writes& writes,
                  run_membership& membership, run_training& training, const run_status& status)
-    : seat_(seat),
+    : context_(context),
       history_(history),
       roster_(roster),
       watch_(watch),
@@ -66,7 +66,7 @@ private:
   void see_to_stop(moment now);
   void see_to_waits(moment now);
 
-  const director_seat& seat_;
+  const director_context& context_;
   const run_history& history_;
   const process_roster& roster_;
   run_watch& watch_;
@@ -78,7 +78,7 @@ private:
 
 class director_state {
 public:
-  explicit director_state(director_actor::pointer self) { seat_.self = self; }
+  explicit director_state(director_actor::pointer self) { context_.self = self; }
 
   director_actor::behavior_type make_behavior(const director_options& options);
 
@@ -89,9 +89,9 @@ private:
   void on_watch(const observer_actor& observer);
   void on_tick();
 
-  /// What looks at the seat; those below first.
+  /// What looks at the context; those below first.
   struct parts {
-    explicit parts(director_seat& seat);
+    explicit parts(director_context& context);
     process_roster roster;
     run_history history;
     run_watch watch;
@@ -103,7 +103,7 @@ private:
     run_status status;
     run_supervisor supervisor;
   };
-  director_seat seat_;
+  director_context context_;
   std::unique_ptr<parts> parts_;
 };
 

@@ -61,7 +61,7 @@ director_options director_options_of(const job& resolved, const prepared_data& d
 /// How often the director looks whether something is due.
 inline constexpr milliseconds director_tick_interval{50};
 
-/// How often views, courses and holds are said again, for those who missed them.
+/// How often views, directives and holds are said again, for those who missed them.
 inline constexpr milliseconds repeat_interval{1000};
 
 } // namespace troupe

@@ -110,7 +110,7 @@ trainer_figures process_roster::figures(const cluster_view& view, const model_sp
   if (!split.splits())
     return result;
   const auto work = work_of_replicas(view);
-  std::vector<told_waits> told;
+  std::vector<reported_waits> told;
   for (size_t i = 0; i < view.replicas.size(); ++i)
     if (!view.replicas[i].segments.empty())
       told.push_back({{view.members[view.replicas[i].member].name, view.replicas[i].index},
@@ -120,7 +120,7 @@ trainer_figures process_roster::figures(const cluster_view& view, const model_sp
   for (auto& one : result.replicas)
     for (const auto& place : view.replicas)
       if (view.members[place.member].name == one.who.process && place.index == one.who.index)
-        one.portion = portion_text(place.work(), split);
+        one.partition = partition_text(place.work(), split);
   return result;
 }
 

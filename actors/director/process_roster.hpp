@@ -62,7 +62,7 @@ public:
   }
 
   std::vector<replica_status> work_of_replicas(const cluster_view& view) const;
-  /// One process has them: that of the shard that keeps the book. With what replicas of the view carry
+  /// One process has them: that of the shard that counts the metrics. With what replicas of the view carry
   /// of a model that is split.
   trainer_figures figures(const cluster_view& view, const model_split& split) const;
   uint64_t replicas_lost() const { return replicas_lost_; }

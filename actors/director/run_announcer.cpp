@@ -6,27 +6,27 @@
 namespace troupe {
 
 void run_announcer::send_view() {
-  repeated_ = seat_.now();
-  seat_.send_to_members(seat_.view);
+  repeated_ = context_.now();
+  context_.send_to_members(context_.view);
 }
 
-course run_announcer::current_course() const {
-  auto result = course_;
-  result.term = seat_.term();
-  result.sent = nanoseconds_of(seat_.now());
+directive run_announcer::current_directive() const {
+  auto result = directive_;
+  result.term = context_.term();
+  result.sent = nanoseconds_of(context_.now());
   return result;
 }
 
-void run_announcer::send_course() const {
-  seat_.send_to_members(current_course());
+void run_announcer::send_directive() const {
+  context_.send_to_members(current_directive());
 }
 
 void run_announcer::allow(const horizon_rule& horizon) {
-  course_.rule = horizon;
+  directive_.rule = horizon;
   waiting_horizon_.reset();
   hold_request_.reset();
-  ++course_.sequence;
-  send_course();
+  ++directive_.sequence;
+  send_directive();
 }
 
 void run_announcer::allow_what_waits() {
@@ -35,27 +35,27 @@ void run_announcer::allow_what_waits() {
 }
 
 void run_announcer::count_anew() {
-  ++course_.round;
+  ++directive_.round;
   count_clock_ = {};
 }
 
 void run_announcer::ask_for_counts(moment now) {
   if (count_clock_.due(now))
-    send_course();
+    send_directive();
 }
 
 void run_announcer::tick(moment now) {
   if (now - repeated_ < repeat_interval)
     return;
   repeated_ = now;
-  seat_.send_to_members_if(seat_.view, [this](const std::string& who) {
+  context_.send_to_members_if(context_.view, [this](const std::string& who) {
     const auto* said = roster_.find(who);
-    return said == nullptr || said->news.view != seat_.view.id;
+    return said == nullptr || said->news.view != context_.view.id;
   });
   if (hold_request_)
-    seat_.send_to_members(*hold_request_);
-  else if (course_.sequence > 0)
-    send_course();
+    context_.send_to_members(*hold_request_);
+  else if (directive_.sequence > 0)
+    send_directive();
 }
 
 void run_announcer::begin_term() {
@@ -70,12 +70,12 @@ run_announcer::named_version run_announcer::on_stop() {
 }
 
 run_announcer::named_version run_announcer::on_view() {
-  return carry_out(hold_.on_view(seat_.view));
+  return carry_out(hold_.on_view(context_.view));
 }
 
 // Numbers that no process of this job can have are not taken.
 run_announcer::named_version run_announcer::on_held(const hold_answer& news) {
-  const auto last = seat_.options.rule.plan.last_version();
+  const auto last = context_.options.rule.plan.last_version();
   const bool exists = news.next_step <= last &&
                       std::ranges::all_of(news.shard_versions, [=](auto x) { return x <= last; });
   return exists ? carry_out(hold_.on_held(news)) : std::nullopt;
@@ -88,8 +88,8 @@ run_announcer::named_version run_announcer::carry_out(const hold_decisions& deci
       hold_request_.reset();
       result = stop->version;
     } else {
-      hold_request_ = hold_request{seat_.term(), ++course_.sequence};
-      seat_.send_to_members(*hold_request_);
+      hold_request_ = hold_request{context_.term(), ++directive_.sequence};
+      context_.send_to_members(*hold_request_);
     }
   return result;
 }

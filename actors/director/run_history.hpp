@@ -12,7 +12,7 @@
 
 #include "actors/director/director_options.hpp"
 #include "actors/protocol/messages.hpp"
-#include "coordinators/run/version_books.hpp"
+#include "coordinators/run/version_reports.hpp"
 
 #include <cstdint>
 #include <map>
@@ -42,7 +42,7 @@ public:
   /// Steps from which the learning rate is lower once more.
   void set_reductions(const std::vector<uint64_t>& steps) { reductions_ = steps; }
   const std::vector<uint64_t>& reductions() const { return reductions_; }
-  /// Training ended here: the shard that keeps the book may have been ahead of one that met a bad
+  /// Training ended here: the shard that counts the metrics may have been ahead of one that met a bad
   /// value.
   void cut_after(uint64_t version);
   /// An interrupt makes a row, or evaluates one, where an undisturbed run does not; so does the end
@@ -78,8 +78,8 @@ private:
   uint64_t version_ = 0;
   pace pace_;
   std::vector<uint64_t> reductions_;
-  metric_book metrics_;
-  hash_book hashes_;
+  version_metrics metrics_;
+  version_hashes hashes_;
   std::map<uint64_t, round_record> rounds_; ///< of federated training, whose rows are not there yet
 };
 

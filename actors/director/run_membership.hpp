@@ -27,19 +27,19 @@ class run_membership {
 public:
   /// What comes of it.
   struct listener {
-    std::function<void(const publish& news)> on_view; ///< the seat has it, and all were sent it
+    std::function<void(const publish& news)> on_view; ///< the context has it, and all were sent it
     std::function<void()> on_heard;                   ///< a process was lost, or has reported
   };
 
-  run_membership(director_seat& seat, process_roster& roster, run_watch& watch,
+  run_membership(director_context& context, process_roster& roster, run_watch& watch,
                  run_announcer& announcer, run_writes& writes, listener to)
-    : seat_(seat),
+    : context_(context),
       roster_(roster),
       watch_(watch),
       announcer_(announcer),
       writes_(writes),
       to_(std::move(to)),
-      lost_(seat.options.lost_work) {}
+      lost_(context.options.lost_work) {}
 
   /// Training may begin once everybody is there; from this checkpoint, if not 0.
   void begin(uint64_t checkpoint_version);
@@ -76,7 +76,7 @@ private:
   /// Of this life of a process, in the view; 0 when it is not.
   uint64_t replicas_in_view(const member& who) const;
 
-  director_seat& seat_;
+  director_context& context_;
   process_roster& roster_;
   run_watch& watch_;
   run_announcer& announcer_;

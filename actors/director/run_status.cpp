@@ -21,8 +21,8 @@ double seconds_of(moment::duration time) {
 } // namespace
 
 training_status run_status::status() const {
-  const auto now = seat_.now();
-  const auto& plan = seat_.options.rule.plan;
+  const auto now = context_.now();
+  const auto& plan = context_.options.rule.plan;
   const auto version = history_.version();
   training_status status;
   status.phase = phase_text();
@@ -30,29 +30,29 @@ training_status run_status::status() const {
   status.last_version = plan.last_version();
   status.epoch = version / plan.steps_in_epoch();
   status.epochs = plan.epoch_of(plan.last_version() - 1) + 1;
-  status.seconds = seat_.finished ? training_.result().seconds : seat_.seconds_since_begin();
-  status.steps_per_second = seat_.finished ? 0 : history_.steps_per_second(now);
+  status.seconds = context_.finished ? training_.result().seconds : context_.seconds_since_begin();
+  status.steps_per_second = context_.finished ? 0 : history_.steps_per_second(now);
   status.samples_per_second = status.steps_per_second * static_cast<double>(plan.row_count) /
                               static_cast<double>(plan.steps_in_epoch());
-  status.replicas = seat_.view.replicas.size();
-  status.shards = seat_.view.shards.size();
+  status.replicas = context_.view.replicas.size();
+  status.shards = context_.view.shards.size();
   status.waits_for = waits_for(now);
-  status.still = seat_.begin && !seat_.finished ? seconds_of(now - watch_.moved()) : 0;
-  status.job_sha256 = seat_.options.job_sha256;
+  status.still = context_.begin && !context_.finished ? seconds_of(now - watch_.moved()) : 0;
+  status.job_sha256 = context_.options.job_sha256;
   status.view = membership_.view_for_people();
   status.views = membership_.view_count();
   status.replicas_lost = roster_.replicas_lost();
   status.rollbacks = membership_.roll_back_count();
   if (is_still(now))
-    status.late = holding_up(roster_.heard(seat_.view, now));
-  for (const auto& node : seat_.options.membership.expected)
+    status.late = holding_up(roster_.heard(context_.view, now));
+  for (const auto& node : context_.options.membership.expected)
     status.nodes.push_back(status_of(node, now));
-  status.figures = roster_.figures(seat_.view, seat_.options.membership.split);
+  status.figures = roster_.figures(context_.view, context_.options.membership.split);
   status.writes_for = seconds_of(writes_.silence(now));
   status.stranger = roster_.trouble_of({}, now);
-  if (!seat_.options.hides_work) {
+  if (!context_.options.hides_work) {
     status.links = roster_.links().figures(now, shown_links_max);
-    if (const auto slow = roster_.pace().slow(); slow && !seat_.finished)
+    if (const auto slow = roster_.pace().slow(); slow && !context_.finished)
       status.slow = {*slow};
   }
   fill_in_results(status);
@@ -61,14 +61,14 @@ training_status run_status::status() const {
 
 // What everybody asks for: how well it learns, and how long it takes.
 void run_status::fill_in_results(training_status& status) const {
-  const auto& last = seat_.last_progress;
+  const auto& last = context_.last_progress;
   if (last.steps_in_epoch > 0) { // there was some
     status.train_loss = last.train_loss;
     status.train_accuracy = last.train_accuracy;
   }
   if (!history_.rows().empty())
     status.newest_row = {history_.rows().back()};
-  if (seat_.finished)
+  if (context_.finished)
     return;
   status.learning_rate = history_.rate_at(status.version);
   if (status.steps_per_second > 0)
@@ -81,21 +81,21 @@ std::string run_status::phase_text() const {
   const auto state = training_.state();
   const bool is_training =
     state == director_rule::phase::training || state == director_rule::phase::keeping;
-  return training_.result().failed                             ? "failed"
-         : seat_.finished                                      ? "finished"
-         : membership_.waiting() || seat_.view.members.empty() ? "waiting"
-         : is_training                                         ? "training"
-                                                               : "stopping";
+  return training_.result().failed                                ? "failed"
+         : context_.finished                                      ? "finished"
+         : membership_.waiting() || context_.view.members.empty() ? "waiting"
+         : is_training                                            ? "training"
+                                                                  : "stopping";
 }
 
 node_status run_status::status_of(const expected_member& node, moment now) const {
   node_status result;
   result.name = node.name;
-  result.is_director = node.name == seat_.options.membership.home;
+  result.is_director = node.name == context_.options.membership.home;
   result.replicas = node.replica_count;
   result.shards = node.shard_count;
-  const auto way = seat_.links.find(node.name);
-  result.is_linked = way != seat_.links.end();
+  const auto way = context_.links.find(node.name);
+  result.is_linked = way != context_.links.end();
   if (!result.is_linked)
     result.trouble = roster_.trouble_of(node.name, now);
   if (const auto* last = roster_.find(node.name)) {
@@ -108,21 +108,21 @@ node_status run_status::status_of(const expected_member& node, moment now) const
     result.wire = last->news.wire;
     result.pieces = last->news.work.pieces;
     result.late = seconds_of(last->news.work.late);
-    if (seat_.options.hides_work) {
+    if (context_.options.hides_work) {
       result.samples = 0;
       result.wire = {};
       result.pieces.clear();
       result.late = 0;
     }
   }
-  const auto& view = seat_.view;
+  const auto& view = context_.view;
   const auto place = view.find(node.name);
   if (!place || !result.is_linked)
     return result;
   result.takes_part = view.members[*place].incarnation == way->second.who.incarnation;
   result.replicas = view.members[*place].replica_count;
   result.shards = view.members[*place].shard_count;
-  const auto& split = seat_.options.membership.split;
+  const auto& split = context_.options.membership.split;
   std::set<index_range> slices; // those of a group once
   for (const auto& replica : view.replicas) {
     if (replica.member != *place)
@@ -130,7 +130,7 @@ node_status run_status::status_of(const expected_member& node, moment now) const
     if (slices.insert(replica.slices).second)
       result.slices += replica.slices.size();
     if (split.splits())
-      result.portions.push_back(portion_text(replica.work(), split));
+      result.partitions.push_back(partition_text(replica.work(), split));
   }
   for (const auto& shard : view.shards)
     result.spans += shard.member == *place && !shard.blocks.empty() ? 1 : 0;
@@ -139,15 +139,16 @@ node_status run_status::status_of(const expected_member& node, moment now) const
 
 // Who is waited for, by name, as far as anybody said so.
 std::string run_status::waits_for(moment now) const {
-  if (seat_.finished)
+  if (context_.finished)
     return {};
-  if (!seat_.begin)
+  if (!context_.begin)
     return "begin";
   if (writes_.is_writing_term())
     return std::string{term_to_be_written};
   if (const auto& waiting = membership_.waiting())
     return waiting->reason;
-  if (const auto late = holding_up(roster_.heard(seat_.view, now)); is_still(now) && !late.empty())
+  if (const auto late = holding_up(roster_.heard(context_.view, now));
+      is_still(now) && !late.empty())
     return waiting_text(late);
   const bool is_ending = training_.state() == director_rule::phase::ending;
   if (tensors_.is_behind() || (is_ending && writes_.is_writing()))
@@ -166,17 +167,17 @@ std::string run_status::waits_for(moment now) const {
 }
 
 bool run_status::is_still(moment now) const {
-  return seat_.begin && !seat_.finished && watch_.is_still(now);
+  return context_.begin && !context_.finished && watch_.is_still(now);
 }
 
 current_wait run_status::wait(moment now) const {
   if (const auto& waiting = membership_.waiting(); waiting && !writes_.is_writing_term()) {
-    const auto left = waiting->since + seat_.options.membership.join_timeout - now;
+    const auto left = waiting->since + context_.options.membership.join_timeout - now;
     return {waiting->reason, waiting->since,
             joining_text(waiting->names, std::chrono::duration_cast<milliseconds>(left)) +
               (waiting->need.empty() ? "" : ": " + waiting->need)};
   }
-  const auto late = holding_up(roster_.heard(seat_.view, now));
+  const auto late = holding_up(roster_.heard(context_.view, now));
   if (late.empty() || writes_.is_writing_term())
     return {phase_text(), watch_.moved(), "waiting for " + waits_for(now)};
   std::string who;

@@ -17,10 +17,11 @@ struct current_wait {
 
 class run_status {
 public:
-  run_status(const director_seat& seat, const run_history& history, const process_roster& roster,
-             const run_watch& watch, const run_writes& writes, const run_tensors& tensors,
-             const run_membership& membership, const run_training& training)
-    : seat_(seat),
+  run_status(const director_context& context, const run_history& history,
+             const process_roster& roster, const run_watch& watch, const run_writes& writes,
+             const run_tensors& tensors, const run_membership& membership,
+             const run_training& training)
+    : context_(context),
       history_(history),
       roster_(roster),
       watch_(watch),
@@ -40,7 +41,7 @@ private:
   std::string phase_text() const;
   std::string waits_for(moment now) const;
 
-  const director_seat& seat_;
+  const director_context& context_;
   const run_history& history_;
   const process_roster& roster_;
   const run_watch& watch_;

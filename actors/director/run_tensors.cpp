@@ -25,19 +25,19 @@ const stored_tensor& tensor_of(const checkpoint& x, uint64_t part) {
 
 } // namespace
 
-run_tensors::run_tensors(director_seat& seat, const run_announcer& announcer, run_writes& writes,
-                         listener to)
-  : seat_(seat),
+run_tensors::run_tensors(director_context& context, const run_announcer& announcer,
+                         run_writes& writes, listener to)
+  : context_(context),
     announcer_(announcer),
     writes_(writes),
     to_(std::move(to)),
-    pool_(std::make_shared<buffer_pool>(seat.options.parameter_count)),
-    drafts_(seat.options.parameter_count, seat.options.slot_count,
+    pool_(std::make_shared<buffer_pool>(context.options.parameter_count)),
+    drafts_(context.options.parameter_count, context.options.slot_count,
             [this](const checkpoint_range& where, const float_view& values) {
               write({where, nullptr, values});
             }) {
-  seat.exchange.on_due = [this](const piece_due& news) { return on_due(news); };
-  if (const auto& first = seat.options.resume_from) {
+  context.exchange.on_due = [this](const piece_due& news) { return on_due(news); };
+  if (const auto& first = context.options.resume_from) {
     checkpoint_ = std::make_shared<const checkpoint>(*first);
     written_version_ = first->version;
   }
@@ -46,7 +46,7 @@ run_tensors::run_tensors(director_seat& seat, const run_announcer& announcer, ru
 // ---- What comes ----
 
 void run_tensors::settle() {
-  seat_.exchange.settle(seat_.self, [this]<class T>(const T& effect) {
+  context_.exchange.settle(context_.self, [this]<class T>(const T& effect) {
     if constexpr (std::is_same_v<T, tensor_arrived>)
       on_arrived(effect);
     else
@@ -56,39 +56,39 @@ void run_tensors::settle() {
 
 bool run_tensors::on_piece(const sent_piece& news) {
   const auto& of = news.what.of;
-  if (of.kind == tensor_kind::state && of.term == seat_.term() && !seat_.finished &&
+  if (of.kind == tensor_kind::state && of.term == context_.term() && !context_.finished &&
       is_checkpointed(of.key)) // copies may come before their version's rows
     expect_state(of.key);
-  const auto verdict = seat_.exchange.on(news, seat_.now());
+  const auto verdict = context_.exchange.on(news, context_.now());
   settle();
   return verdict == piece_verdict::accepted;
 }
 
 void run_tensors::on_want(const sent_want& news) {
-  seat_.exchange.on(news, seat_.now());
+  context_.exchange.on(news, context_.now());
   settle();
 }
 
 void run_tensors::on_credit(const sent_credit& news) {
-  seat_.exchange.on(news, seat_.now());
+  context_.exchange.on(news, context_.now());
   settle();
 }
 
 void run_tensors::on_stamp(const sent_stamp& news) {
-  seat_.exchange.on(news);
+  context_.exchange.on(news);
   settle();
 }
 
 void run_tensors::on_numbers(const shard_numbers& news) {
-  if (!seat_.finished && is_checkpointed(news.version))
+  if (!context_.finished && is_checkpointed(news.version))
     expect_state(news.version);
-  if (!seat_.finished && drafts_.on_numbers(news))
+  if (!context_.finished && drafts_.on_numbers(news))
     write_if_complete();
   settle();
 }
 
 void run_tensors::on_arrived(const tensor_arrived& news) {
-  if (seat_.finished)
+  if (context_.finished)
     return;
   if (news.of.kind == tensor_kind::state) {
     drafts_.on_arrived(news);
@@ -102,41 +102,41 @@ void run_tensors::on_arrived(const tensor_arrived& news) {
 // A process whose shards begin a term: the few numbers go beside the parameters.
 void run_tensors::on_asked(const tensor_asked& news) const {
   const auto& what = news.what;
-  const auto found = seat_.links.find(seat_.exchange.name_of(news.by));
-  if (found == seat_.links.end() || what.of.kind != tensor_kind::state || what.of.part != 0 ||
+  const auto found = context_.links.find(context_.exchange.name_of(news.by));
+  if (found == context_.links.end() || what.of.kind != tensor_kind::state || what.of.part != 0 ||
       !checkpoint_ || what.of.key != checkpoint_->version ||
-      what.of.key != seat_.view.start_version)
+      what.of.key != context_.view.start_version)
     return;
   for (const auto& one : drafts_.owners())
     if (one.peer == news.by && !one.elements.empty())
-      seat_.self->send(found->second.way,
-                       shard_numbers{what.of.key, one.elements.begin,
-                                     checkpoint_->optimizer_numbers, false, checkpoint_->book});
+      context_.self->send(found->second.way, shard_numbers{what.of.key, one.elements.begin,
+                                                           checkpoint_->optimizer_numbers, false,
+                                                           checkpoint_->metrics});
 }
 
 void run_tensors::tick(moment now) {
   for (const auto& [to, what] : drafts_.due(now))
-    seat_.exchange.ask(seat_.self, to, what);
-  seat_.exchange->tick(now);
+    context_.exchange.ask(context_.self, to, what);
+  context_.exchange->tick(now);
   settle();
-  seat_.exchange.note_credit();
+  context_.exchange.note_credit();
 }
 
 // ---- What is wanted ----
 
 void run_tensors::begin_term() {
-  seat_.exchange->begin_term(seat_.term());
+  context_.exchange->begin_term(context_.term());
   drafts_.begin_term(owners());
   drop_files_from(0);
-  if (seat_.view.start_version > 0)
+  if (context_.view.start_version > 0)
     hand_out_checkpoint();
 }
 
 std::vector<tensor_source> run_tensors::owners() {
   std::vector<tensor_source> result;
-  for (const auto& place : seat_.view.shards)
-    result.push_back({seat_.exchange.id_of(seat_.view.members[place.member].name),
-                      elements_of_blocks(place.blocks, seat_.options.parameter_count)});
+  for (const auto& place : context_.view.shards)
+    result.push_back({context_.exchange.id_of(context_.view.members[place.member].name),
+                      elements_of_blocks(place.blocks, context_.options.parameter_count)});
   return result;
 }
 
@@ -145,20 +145,20 @@ void run_tensors::fetch(uint64_t version) {
   expectation what;
   what.kind = tensor_kind::parameters;
   what.key = version;
-  what.elements = {0, seat_.options.parameter_count};
+  what.elements = {0, context_.options.parameter_count};
   what.sources = drafts_.owners();
   what.comes_unasked = false;
-  if (seat_.options.scratch)
+  if (context_.options.scratch)
     fetch_to_scratch(what);
   else
     fetch_to_memory(what);
-  seat_.exchange->expect(std::move(what), seat_.now());
+  context_.exchange->expect(std::move(what), context_.now());
 }
 
 // What was begun of another version is written before what comes of this one.
 void run_tensors::fetch_to_scratch(expectation& what) {
   if (!fetching_)
-    fetching_ = seat_.options.scratch->acquire();
+    fetching_ = context_.options.scratch->acquire();
   what.sink = [this, to = fetching_](const tensor_name& of, uint64_t first,
                                      const float_view& values) {
     write({{.version = of.key, .first_element = first}, to, values});
@@ -171,7 +171,7 @@ void run_tensors::fetch_to_memory(expectation& what) const {
 }
 
 void run_tensors::stop_fetching() {
-  seat_.exchange->dismiss(tensor_kind::parameters, {});
+  context_.exchange->dismiss(tensor_kind::parameters, {});
 }
 
 // ---- The disk ----
@@ -187,8 +187,8 @@ void run_tensors::write(range_order what) {
 }
 
 void run_tensors::fail(const std::string& what, const failure& problem) {
-  seat_.fail({problem.code(), what + ": " + problem.reason(), problem.where(),
-              problem.hint().empty() ? hint_of_older_checkpoint() : problem.hint()});
+  context_.fail({problem.code(), what + ": " + problem.reason(), problem.where(),
+                 problem.hint().empty() ? hint_of_older_checkpoint() : problem.hint()});
 }
 
 // What is checked when it is read may turn out to be damaged by now.
@@ -202,7 +202,7 @@ bool run_tensors::on_due(const piece_due& news) {
                    return fail("the last checkpoint cannot be read", *outcome.problem);
                  auto what = news.what;
                  what.values = outcome.values;
-                 seat_.exchange.give(seat_.self, news.to, std::move(what));
+                 context_.exchange.give(context_.self, news.to, std::move(what));
                });
   return true;
 }
@@ -210,35 +210,35 @@ bool run_tensors::on_due(const piece_due& news) {
 // ---- Checkpoints ----
 
 bool run_tensors::is_checkpointed(uint64_t version) const {
-  const auto every = seat_.options.rule.checkpoint_every;
+  const auto every = context_.options.rule.checkpoint_every;
   const auto& horizon = announcer_.horizon();
   const bool is_end = horizon.final && version == horizon.version;
-  return seat_.options.writer && every > 0 && (version % every == 0 || is_end) &&
+  return context_.options.writer && every > 0 && (version % every == 0 || is_end) &&
          version <= horizon.version && version > (checkpoint_ ? checkpoint_->version : 0);
 }
 
 void run_tensors::expect_state(uint64_t version) {
   if (auto what = drafts_.expect(version))
-    seat_.exchange->expect(std::move(*what), seat_.now());
+    context_.exchange->expect(std::move(*what), context_.now());
 }
 
 void run_tensors::draft(checkpoint memory) {
   const auto version = memory.version;
   expect_state(version);
-  drafts_.set_memory(std::move(memory), seat_.now());
-  seat_.exchange->set_sources(tensor_kind::state, version, {0, seat_.options.parameter_count},
-                              drafts_.owners());
+  drafts_.set_memory(std::move(memory), context_.now());
+  context_.exchange->set_sources(tensor_kind::state, version, {0, context_.options.parameter_count},
+                                 drafts_.owners());
   write_if_complete();
 }
 
 void run_tensors::drop_drafts_from(uint64_t version) {
   drafts_.drop_from(version);
-  seat_.exchange->dismiss(tensor_kind::state, {version, UINT64_MAX});
+  context_.exchange->dismiss(tensor_kind::state, {version, UINT64_MAX});
   drop_files_from(version);
 }
 
 void run_tensors::drop_files_from(uint64_t version) {
-  if (seat_.options.writer && seat_.options.rule.checkpoint_every > 0)
+  if (context_.options.writer && context_.options.rule.checkpoint_every > 0)
     writes_.drop_drafts_from(version);
 }
 
@@ -249,9 +249,9 @@ void run_tensors::write_if_complete() {
   if (!whole)
     return;
   checkpoint_ = std::make_shared<const checkpoint>(std::move(*whole));
-  seat_.exchange->dismiss(tensor_kind::state, keys_before(checkpoint_->version + 1));
+  context_.exchange->dismiss(tensor_kind::state, keys_before(checkpoint_->version + 1));
   // It has the spans of all: nobody waits for the older one any more.
-  seat_.exchange->forget(tensor_kind::state, keys_before(checkpoint_->version));
+  context_.exchange->forget(tensor_kind::state, keys_before(checkpoint_->version));
   is_writing_ = true;
   writes_.write(checkpoint_, [this](const write_outcome& outcome) { on_written(outcome); });
 }
@@ -262,7 +262,7 @@ void run_tensors::on_written(const write_outcome& outcome) {
     return fail("a checkpoint cannot be written", *outcome.problem);
   checkpoint_ = outcome.saved;
   written_version_ = checkpoint_->version;
-  if (seat_.finished)
+  if (context_.finished)
     return;
   write_if_complete();
   to_.on_checkpoint(written_version_);
@@ -278,16 +278,16 @@ std::string run_tensors::hint_of_older_checkpoint() const {
 // What processes begin the term with, for who asks. Without a writer nobody could read it later.
 void run_tensors::hand_out_checkpoint() {
   const auto& state = *checkpoint_;
-  const auto now = seat_.now();
+  const auto now = context_.now();
   for (size_t part = 0; part <= state.slots.size(); ++part) {
     const auto& tensor = tensor_of(state, part);
     kept_tensor x;
-    x.of = {tensor_kind::state, seat_.term(), state.version, only_leaf, part};
-    if (tensor.is_in_memory() || !seat_.options.writer)
+    x.of = {tensor_kind::state, context_.term(), state.version, only_leaf, part};
+    if (tensor.is_in_memory() || !context_.options.writer)
       x.values = {tensor.whole(), 0, tensor.size()};
     else
       x.elsewhere = tensor.size();
-    seat_.exchange->publish(x, {}, now);
+    context_.exchange->publish(x, {}, now);
   }
 }
 

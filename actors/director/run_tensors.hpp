@@ -30,7 +30,8 @@ public:
     std::function<void(uint64_t version)> on_checkpoint; ///< it is complete, and on the disk
   };
 
-  run_tensors(director_seat& seat, const run_announcer& announcer, run_writes& writes, listener to);
+  run_tensors(director_context& context, const run_announcer& announcer, run_writes& writes,
+              listener to);
 
   // ---- What comes ----
 
@@ -45,7 +46,7 @@ public:
 
   // ---- What is wanted ----
 
-  /// The seat has the view of a new term. What processes begin with is there for who asks.
+  /// The context has the view of a new term. What processes begin with is there for who asks.
   void begin_term();
   /// All parameters of this version, in the place of those that were fetched before.
   void fetch(uint64_t version);
@@ -84,7 +85,7 @@ private:
   std::string hint_of_older_checkpoint() const;
   void hand_out_checkpoint();
 
-  director_seat& seat_;
+  director_context& context_;
   const run_announcer& announcer_;
   run_writes& writes_;
   listener to_;

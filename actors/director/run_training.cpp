@@ -89,10 +89,11 @@ divergence divergence_of(const not_finite_report& news) {
 
 } // namespace
 
-run_training::run_training(director_seat& seat, run_history& history, const process_roster& roster,
-                           run_watch& watch, run_announcer& announcer, const run_writes& writes,
-                           run_tensors& tensors, run_membership& membership)
-  : seat_(seat),
+run_training::run_training(director_context& context, run_history& history,
+                           const process_roster& roster, run_watch& watch, run_announcer& announcer,
+                           const run_writes& writes, run_tensors& tensors,
+                           run_membership& membership)
+  : context_(context),
     history_(history),
     roster_(roster),
     watch_(watch),
@@ -100,7 +101,7 @@ run_training::run_training(director_seat& seat, run_history& history, const proc
     writes_(writes),
     tensors_(tensors),
     membership_(membership),
-    rule_(seat.options.rule) {
+    rule_(context.options.rule) {
   if (const auto& last = tensors_.last_checkpoint())
     announcer_.set_checkpoint(last->version);
 }
@@ -108,33 +109,33 @@ run_training::run_training(director_seat& seat, run_history& history, const proc
 // ---- What is heard ----
 
 void run_training::on_report(const training_report& news) {
-  if (news.term != seat_.term() || seat_.finished ||
-      news.version > seat_.options.rule.plan.last_version())
+  if (news.term != context_.term() || context_.finished ||
+      news.version > context_.options.rule.plan.last_version())
     return;
-  if (history_.on_report(news, seat_.now()))
-    watch_.on_version(seat_.now());
+  if (history_.on_report(news, context_.now()))
+    watch_.on_version(context_.now());
   if (news.is_row)
     carry_out(rule_.on_trained(news.version, news.sums));
   else if (news.sums.sample_count > 0)
-    seat_.show(history_.progress_at(news.version, news.sums, seat_.seconds_since_begin()));
+    context_.show(history_.progress_at(news.version, news.sums, context_.seconds_since_begin()));
   if (news.is_mark)
     carry_out(rule_.on_marked(news.version));
   if (!news.notice.empty())
-    seat_.tell(news.notice);
+    context_.tell(news.notice);
 }
 
 void run_training::on_evaluation(const evaluation& news) {
-  if (news.term == seat_.term() && !seat_.finished && history_.on_evaluation(news))
+  if (news.term == context_.term() && !context_.finished && history_.on_evaluation(news))
     carry_out(rule_.on_evaluated(news.version, news.first_chunk, news.chunks));
 }
 
 void run_training::on_hash(const span_hash& news) {
-  if (news.term == seat_.term() && !seat_.finished && history_.on_hash(news))
+  if (news.term == context_.term() && !context_.finished && history_.on_hash(news))
     carry_out(rule_.on_hashed(news.version));
 }
 
 void run_training::on_not_finite(const not_finite_report& news) {
-  if (news.term != seat_.term() || seat_.finished)
+  if (news.term != context_.term() || context_.finished)
     return;
   if (news.problem == step_problem::spent)
     return carry_out(rule_.on_stop_named(news.step, stop_reason::epsilon));
@@ -144,13 +145,13 @@ void run_training::on_not_finite(const not_finite_report& news) {
 }
 
 void run_training::on_held(const hold_answer& news) {
-  if (!seat_.finished)
+  if (!context_.finished)
     stop_at_named(announcer_.on_held(news));
 }
 
 void run_training::on_stop() {
-  watch_.on_stop(seat_.now());
-  if (!seat_.finished)
+  watch_.on_stop(context_.now());
+  if (!context_.finished)
     carry_out(rule_.on_stop_requested());
 }
 
@@ -163,7 +164,7 @@ void run_training::on_view(const publish& news) {
   if (news.restarts)
     begin_term();
   else
-    announcer_.send_course();
+    announcer_.send_directive();
   stop_at_named(announcer_.on_view());
 }
 
@@ -202,11 +203,11 @@ void run_training::begin_term() {
   announcer_.begin_term();
   tensors_.begin_term();
   best_parameters_ = {};
-  history_.begin(seat_.view.start_version);
-  if (seat_.view.start_version > 0)
+  history_.begin(context_.view.start_version);
+  if (context_.view.start_version > 0)
     recall_checkpoint();
   else
-    rule_ = director_rule{seat_.options.rule};
+    rule_ = director_rule{context_.options.rule};
   if (watch_.stop_asked()) // then the end is here
     carry_out(rule_.on_stop_requested());
   carry_out(rule_.start());
@@ -215,7 +216,7 @@ void run_training::begin_term() {
 void run_training::recall_checkpoint() {
   const auto& last = *tensors_.last_checkpoint();
   history_.recall(last);
-  rule_ = director_rule{seat_.options.rule, memory_of(last, seat_.options.rule)};
+  rule_ = director_rule{context_.options.rule, memory_of(last, context_.options.rule)};
   if (rule_.kept())
     best_parameters_ = last.best_parameters;
 }
@@ -239,7 +240,7 @@ void run_training::carry_out(const allow_up_to& decision) {
 }
 
 void run_training::carry_out(const publish_row& decision) {
-  seat_.show(history_.add_row(decision.figures, seat_.seconds_since_begin()));
+  context_.show(history_.add_row(decision.figures, context_.seconds_since_begin()));
 }
 
 void run_training::carry_out(const take_checkpoint& decision) {
@@ -247,10 +248,10 @@ void run_training::carry_out(const take_checkpoint& decision) {
     return;
   const auto memory = rule_.memory(decision.version);
   checkpoint x;
-  x.job_sha256 = seat_.options.job_sha256;
-  x.arithmetic = seat_.options.arithmetic;
+  x.job_sha256 = context_.options.job_sha256;
+  x.arithmetic = context_.options.arithmetic;
   x.version = decision.version;
-  x.term = seat_.term();
+  x.term = context_.term();
   x.stop = memory_of(memory.stop);
   x.plateau = memory_of(memory.plateau.watch());
   x.reductions = memory.plateau.reductions();
@@ -261,8 +262,8 @@ void run_training::carry_out(const take_checkpoint& decision) {
   }
   x.history = history_.rows();
   history_.keep_rows_of_undisturbed_run(x);
-  x.seconds = history_.seconds_at(decision.version, seat_.seconds_since_begin());
-  for (const auto& work : roster_.work_of_replicas(seat_.view))
+  x.seconds = history_.seconds_at(decision.version, context_.seconds_since_begin());
+  for (const auto& work : roster_.work_of_replicas(context_.view))
     x.replicas.push_back({work.steps_executed, work.sample_count});
   tensors_.draft(std::move(x));
 }
@@ -273,10 +274,11 @@ void run_training::carry_out(const take_checkpoint& decision) {
 void run_training::carry_out(const finish_at& decision) {
   const auto end = rule_.end_version();
   history_.cut_after(end);
-  end_.name(decision, rule_, end == 0 ? 0 : history_.seconds_at(end, seat_.seconds_since_begin()));
+  end_.name(decision, rule_,
+            end == 0 ? 0 : history_.seconds_at(end, context_.seconds_since_begin()));
   watch_.on_end(true);
   tensors_.drop_drafts_from(end + 1);
-  if (end_.is_of(rule_.kept()) && !seat_.options.rule.rows.empty())
+  if (end_.is_of(rule_.kept()) && !context_.options.rule.rows.empty())
     end_.set_parameters(best_parameters_);
   fetch(end);
 }
@@ -287,7 +289,7 @@ void run_training::fetch(uint64_t version) {
   tensors_.stop_fetching();
   if (!end_.parameters())
     tensors_.fetch(version);
-  tick(seat_.now());
+  tick(context_.now());
 }
 
 // ---- The end ----
@@ -295,10 +297,10 @@ void run_training::fetch(uint64_t version) {
 void run_training::finish_if_complete() {
   if (!writes_.is_idle())
     return;
-  if (seat_.finished)
+  if (context_.finished)
     return tell_result();
-  if (end_.is_named() && end_.parameters() && roster_.has_counted(seat_.view, announcer_.round()) &&
-      !tensors_.is_awaiting())
+  if (end_.is_named() && end_.parameters() &&
+      roster_.has_counted(context_.view, announcer_.round()) && !tensors_.is_awaiting())
     finish();
 }
 
@@ -313,20 +315,20 @@ void run_training::end_at_checkpoint(const std::string& why) {
                    why});
   recall_checkpoint();
   end_.end_at(*last, rule_.kept());
-  seat_.tell("stopped at the last checkpoint, version " + std::to_string(last->version) + ": " +
-             why);
+  context_.tell("stopped at the last checkpoint, version " + std::to_string(last->version) + ": " +
+                why);
   finish();
 }
 
 void run_training::fail(const failure& why) {
-  if (seat_.finished)
+  if (context_.finished)
     return;
   end_.fail(why);
   finish();
 }
 
 void run_training::finish() {
-  seat_.finished = true;
+  context_.finished = true;
   tensors_.stop_fetching();
   tensors_.drop_drafts_from(0);
   auto& result = end_.result();
@@ -334,19 +336,19 @@ void run_training::finish() {
   result.reductions = history_.reductions();
   result.views = membership_.view_count();
   result.rollbacks = membership_.roll_back_count();
-  roster_.fill_in(result, seat_.view, seat_.options.membership.split);
+  roster_.fill_in(result, context_.view, context_.options.membership.split);
   if (writes_.is_idle())
     tell_result();
 }
 
 void run_training::tell_result() {
-  if (!std::exchange(has_told_result_, true))
-    seat_.send_to_observers(end_.result());
+  if (!std::exchange(has_reported_result_, true))
+    context_.send_to_observers(end_.result());
 }
 
 caf::result<trained_model> run_training::pull() const {
   const auto& values = end_.parameters();
-  if (!seat_.finished || !values)
+  if (!context_.finished || !values)
     return caf::make_error(protocol_error::not_finished);
   return trained_model{result().version, *values};
 }

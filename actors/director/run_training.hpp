@@ -1,6 +1,6 @@
 // Run training: how far a run goes, and its end. It turns what shards and replicas report into
 // events of the director rule (coordinators/run/director_rule.hpp), and the rule's decisions into
-// courses, rows, fetches, checkpoints, and the result.
+// directives, rows, fetches, checkpoints, and the result.
 //
 //   rows, evaluations, holds --> rule --> horizon | hold | row | keep | checkpoint | finish
 
@@ -19,7 +19,7 @@ namespace troupe {
 
 class run_training {
 public:
-  run_training(director_seat& seat, run_history& history, const process_roster& roster,
+  run_training(director_context& context, run_history& history, const process_roster& roster,
                run_watch& watch, run_announcer& announcer, const run_writes& writes,
                run_tensors& tensors, run_membership& membership);
 
@@ -51,7 +51,7 @@ public:
   director_rule::phase state() const { return rule_.state(); }
   const training_finished& result() const { return end_.result(); }
   /// Observers have been told the result.
-  bool has_told_result() const { return has_told_result_; }
+  bool has_reported_result() const { return has_reported_result_; }
 
 private:
   void carry_out(const director_decisions& decisions);
@@ -70,7 +70,7 @@ private:
   void finish();
   void tell_result();
 
-  director_seat& seat_;
+  director_context& context_;
   run_history& history_;
   const process_roster& roster_;
   run_watch& watch_;
@@ -81,7 +81,7 @@ private:
   director_rule rule_;
   stored_tensor best_parameters_; ///< kept; those of rule_.kept()
   run_end end_;
-  bool has_told_result_ = false;
+  bool has_reported_result_ = false;
 };
 
 } // namespace troupe

@@ -20,7 +20,7 @@ constexpr size_t standstills_max = 2;
 run_watch::run_watch(const membership_options& options)
   : is_alone_(options.expected.size() <= 1),
     work_(options.lost_after),
-    teller_(is_alone_ ? alone_patience : wait_teller::patience_default) {}
+    teller_(is_alone_ ? alone_patience : wait_reporter::patience_default) {}
 
 void run_watch::on_view(moment now) {
   moved_ = now;

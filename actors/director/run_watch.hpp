@@ -78,7 +78,7 @@ private:
 
   bool is_alone_; ///< nobody could do another's work
   work_watch work_;
-  wait_teller teller_;
+  wait_reporter teller_;
   moment moved_{};
   moment last_look_{};
   std::optional<moment> stop_asked_at_;

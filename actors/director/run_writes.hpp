@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "actors/director/director_seat.hpp"
+#include "actors/director/director_context.hpp"
 #include "actors/protocol/write_messages.hpp"
 
 #include <cstdint>
@@ -34,10 +34,10 @@ public:
   using listener = std::function<void(const write_outcome& what)>;
 
   /// `on_idle`: everything that was under way has its answer.
-  run_writes(director_seat& seat, std::function<void()> on_idle)
-    : seat_(seat), on_idle_(std::move(on_idle)) {
-    if (seat_.options.writer)
-      seat_.self->link_to(seat_.options.writer);
+  run_writes(director_context& context, std::function<void()> on_idle)
+    : context_(context), on_idle_(std::move(on_idle)) {
+    if (context_.options.writer)
+      context_.self->link_to(context_.options.writer);
   }
 
   void write(std::shared_ptr<const checkpoint> what, listener to) {
@@ -50,7 +50,7 @@ public:
   /// Without a writer it counts as written.
   void write_term(uint64_t term, listener to) {
     ordered_term_ = term;
-    if (!seat_.options.writer)
+    if (!context_.options.writer)
       return to({});
     ++counting_;
     order(term_order{term}, [this, to = std::move(to)](const auto& outcome) {
@@ -78,7 +78,7 @@ public:
   /// Nothing is under way.
   bool is_idle() const { return under_way_ == 0; }
   /// A term was ordered and has not begun: what completes of the one before is too late.
-  bool is_between_terms() const { return ordered_term_ > seat_.term(); }
+  bool is_between_terms() const { return ordered_term_ > context_.term(); }
   bool is_writing_term() const { return is_writing() && is_between_terms(); }
   /// How long the writer has not answered although something is under way.
   moment::duration silence(moment now) const {
@@ -90,25 +90,25 @@ private:
     backlog_bytes_ = bytes;
     const bool holds = bytes > (holds_credit_ ? backlog_bytes_max / 2 : backlog_bytes_max);
     if (holds != std::exchange(holds_credit_, holds))
-      seat_.exchange->hold_credit(holds);
+      context_.exchange->hold_credit(holds);
   }
 
   /// Without an answer the writer is gone, and so is the director, which is linked to it.
   template <class Order>
   void order(Order what, listener to) {
     if (under_way_++ == 0)
-      answered_ = seat_.now();
-    seat_.self->request(seat_.options.writer, caf::infinite, std::move(what))
+      answered_ = context_.now();
+    context_.self->request(context_.options.writer, caf::infinite, std::move(what))
       .then([this, to = std::move(to)](const write_outcome& outcome) {
         --under_way_;
-        answered_ = seat_.now();
+        answered_ = context_.now();
         to(outcome);
         if (under_way_ == 0)
           on_idle_();
       });
   }
 
-  director_seat& seat_;
+  director_context& context_;
   std::function<void()> on_idle_;
   size_t under_way_ = 0;
   moment answered_{};   ///< or began to have something to answer

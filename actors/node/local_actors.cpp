@@ -8,14 +8,14 @@
 
 namespace troupe {
 
-order_taker_actor node_seat::trainer_at(const replica_place& place) const {
+order_taker_actor node_context::trainer_at(const replica_place& place) const {
   if (is_mine(place))
     return at(place, local.trainers);
   const auto found = distant.find(life_of(place));
   return found == distant.end() ? order_taker_actor{} : found->second;
 }
 
-std::shared_ptr<const element_window> node_seat::window_of(size_t member) const {
+std::shared_ptr<const element_window> node_context::window_of(size_t member) const {
   // A sharded model stays so while nobody is there to compute.
   const bool splits =
     options.sharded || std::ranges::any_of(view.replicas, [](const replica_place& place) {
@@ -34,51 +34,51 @@ std::shared_ptr<const element_window> node_seat::window_of(size_t member) const 
   return std::make_shared<const element_window>(std::move(elements));
 }
 
-trainer_life node_seat::life_of(const replica_place& place) const {
+trainer_life node_context::life_of(const replica_place& place) const {
   const auto& owner = view.members[place.member];
   return {owner.name, owner.incarnation, place.index};
 }
 
 view local_actors::local_view(uint64_t start_version) const {
-  const auto& here = seat_.view;
+  const auto& here = context_.view;
   view result;
   result.term = here.id.term;
   result.number = here.id.number;
   result.start_version = start_version;
-  result.director = caf::actor_cast<reports_actor>(seat_.self);
-  result.relay = caf::actor_cast<relay_actor>(seat_.self);
-  result.wired = seat_.options.wired && !seat_.options.kept;
+  result.director = caf::actor_cast<reports_actor>(context_.self);
+  result.relay = caf::actor_cast<relay_actor>(context_.self);
+  result.wired = context_.options.wired && !context_.options.kept;
   result.window = spans_.window();
   result.is_careful = here.is_careful;
   for (const auto& place : here.replicas) {
     const replica_name who{here.members[place.member].name, place.index};
-    result.replicas.push_back(
-      {seat_.at(place, seat_.local.replicas), place.slices, who, place.segments, place.parts});
-    if (const auto trainer = seat_.trainer_at(place))
+    result.replicas.push_back({context_.at(place, context_.local.replicas), place.slices, who,
+                               place.segments, place.parts});
+    if (const auto trainer = context_.trainer_at(place))
       result.trainers.push_back(
-        {trainer, who, seat_.is_mine(place) ? 0 : here.members[place.member].life});
+        {trainer, who, context_.is_mine(place) ? 0 : here.members[place.member].life});
   }
   for (const auto& place : here.shards)
-    result.shards.push_back({seat_.at(place, seat_.local.shards), place.blocks});
+    result.shards.push_back({context_.at(place, context_.local.shards), place.blocks});
   return result;
 }
 
 void local_actors::tell_replicas(uint64_t start_version) {
   auto news = local_view(start_version);
-  for (size_t i = 0; i < seat_.view.replicas.size(); ++i)
-    if (const auto member = seat_.at(seat_.view.replicas[i], seat_.local.members)) {
+  for (size_t i = 0; i < context_.view.replicas.size(); ++i)
+    if (const auto member = context_.at(context_.view.replicas[i], context_.local.members)) {
       news.index = i;
-      news.restarts = restarts_[seat_.view.replicas[i].index];
-      seat_.self->send(member, news);
+      news.restarts = restarts_[context_.view.replicas[i].index];
+      context_.self->send(member, news);
     }
 }
 
 void local_actors::tell_shards() {
-  auto news = local_view(seat_.view.start_version);
-  for (size_t k = 0; k < seat_.view.shards.size(); ++k)
-    if (const auto& place = seat_.view.shards[k]; seat_.is_mine(place)) {
+  auto news = local_view(context_.view.start_version);
+  for (size_t k = 0; k < context_.view.shards.size(); ++k)
+    if (const auto& place = context_.view.shards[k]; context_.is_mine(place)) {
       news.index = k;
-      seat_.self->send(seat_.local.owners[place.index], news);
+      context_.self->send(context_.local.owners[place.index], news);
     }
 }
 
@@ -93,9 +93,9 @@ void local_actors::tell_to_rest() {
   auto news = local_view(0);
   news.shards.clear();
   news.replicas.assign(1, {});
-  for (size_t i = 0; i < seat_.local.members.size(); ++i) {
+  for (size_t i = 0; i < context_.local.members.size(); ++i) {
     news.restarts = restarts_[i];
-    seat_.self->send(seat_.local.members[i], news);
+    context_.self->send(context_.local.members[i], news);
   }
 }
 

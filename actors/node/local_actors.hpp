@@ -12,10 +12,10 @@ namespace troupe {
 
 class local_actors {
 public:
-  local_actors(node_seat& seat, const local_spans& spans)
-    : seat_(seat), spans_(spans), restarts_(seat.local.workers.size()) {}
+  local_actors(node_context& context, const local_spans& spans)
+    : context_(context), spans_(spans), restarts_(context.local.workers.size()) {}
 
-  /// The seat's view, as one of local actors; replicas begin at this version when they are new.
+  /// The context's view, as one of local actors; replicas begin at this version when they are new.
   void tell_replicas(uint64_t start_version);
   void tell_shards();
   /// Out: local replicas get no slices.
@@ -30,7 +30,7 @@ public:
 private:
   view local_view(uint64_t start_version) const;
 
-  node_seat& seat_;
+  node_context& context_;
   const local_spans& spans_;
   std::vector<uint64_t> restarts_; ///< of each replica
   bool have_begun_ = false;

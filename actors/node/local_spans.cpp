@@ -6,20 +6,21 @@
 namespace troupe {
 
 void local_spans::begin_term() {
-  versions_ = std::make_shared<version_buffers>(seat_.options.parameters);
-  points_ =
-    seat_.options.has_point ? std::make_shared<version_buffers>(seat_.options.parameters) : nullptr;
-  if (auto window = seat_.window_of(*seat_.me))
+  versions_ = std::make_shared<version_buffers>(context_.options.parameters);
+  points_ = context_.options.has_point
+              ? std::make_shared<version_buffers>(context_.options.parameters)
+              : nullptr;
+  if (auto window = context_.window_of(*context_.me))
     versions_->set_window(std::move(window));
   all_.clear();
   beginnings_.clear();
   numbers_.clear();
   has_started_ = false;
-  const auto start = seat_.view.start_version;
-  for (size_t k = 0; k < seat_.view.shards.size(); ++k) {
-    const auto& place = seat_.view.shards[k];
-    const auto elements = seat_.span_of(place);
-    if (seat_.is_mine(place) && !elements.empty())
+  const auto start = context_.view.start_version;
+  for (size_t k = 0; k < context_.view.shards.size(); ++k) {
+    const auto& place = context_.view.shards[k];
+    const auto elements = context_.span_of(place);
+    if (context_.is_mine(place) && !elements.empty())
       all_.push_back({k, place.index, elements, start});
   }
   beginnings_.resize(all_.size());
@@ -28,15 +29,16 @@ void local_spans::begin_term() {
     return initialize();
   for (const auto& one : all_)
     expect_state(one);
-  numbers_clock_.restart(seat_.now());
+  numbers_clock_.restart(context_.now());
 }
 
 void local_spans::initialize() {
   const auto first = versions_->at(0);
   for (size_t k = 0; k < all_.size(); ++k) {
     const auto span = first.part(all_[k].elements);
-    seat_.options.network->initialize(seat_.options.seed, all_[k].elements,
-                                      first.storage.values().subspan(span.offset(), span.size()));
+    context_.options.network->initialize(
+      context_.options.seed, all_[k].elements,
+      first.storage.values().subspan(span.offset(), span.size()));
     beginnings_[k].parameters = span;
   }
 }
@@ -47,13 +49,13 @@ void local_spans::expect_state(const local_span& one) {
   what.kind = tensor_kind::state;
   what.key = one.version;
   what.elements = one.elements;
-  what.parts = {0, 1 + seat_.options.slot_count};
+  what.parts = {0, 1 + context_.options.slot_count};
   what.sources = {{peer_id::director, one.elements}};
   what.comes_unasked = false;
   what.memory = [parameters, elements = one.elements](const tensor_name& name) {
     return name.part == 0 ? parameters : float_window{buffer{elements.size()}, elements.begin};
   };
-  seat_.exchange->expect(std::move(what), seat_.now());
+  context_.exchange->expect(std::move(what), context_.now());
 }
 
 bool local_spans::is_ready() const {
@@ -63,15 +65,15 @@ bool local_spans::is_ready() const {
 
 void local_spans::start_shards() {
   for (size_t k = 0; k < all_.size(); ++k) {
-    shard_start start{seat_.view.id.term,        versions_, beginnings_[k].slots, {},
+    shard_start start{context_.view.id.term,     versions_, beginnings_[k].slots, {},
                       beginnings_[k].parameters, points_};
     if (!is_first_)
       start.numbers = *beginnings_[k].numbers;
-    seat_.self->send(seat_.local.owners[all_[k].local], std::move(start));
+    context_.self->send(context_.local.owners[all_[k].local], std::move(start));
   }
   beginnings_.clear();
   has_started_ = true;
-  seat_.exchange->dismiss(tensor_kind::state, {});
+  context_.exchange->dismiss(tensor_kind::state, {});
 }
 
 void local_spans::on_arrived(const tensor_arrived& news) {
@@ -79,7 +81,7 @@ void local_spans::on_arrived(const tensor_arrived& news) {
     if (all_[k].elements != news.elements)
       continue;
     auto& slots = beginnings_[k].slots;
-    slots.resize(seat_.options.slot_count);
+    slots.resize(context_.options.slot_count);
     if (news.of.part > 0)
       slots[news.of.part - 1] = news.values;
     else
@@ -102,20 +104,20 @@ void local_spans::on_copy(const shard_copy& news) {
     return; // of an earlier term
   const std::array route{tensor_route{peer_id::director, one->elements}};
   for (size_t part = 0; part <= news.slots.size(); ++part)
-    seat_.exchange->publish(
-      {.of = {tensor_kind::state, seat_.view.id.term, news.version, only_leaf, part},
+    context_.exchange->publish(
+      {.of = {tensor_kind::state, context_.view.id.term, news.version, only_leaf, part},
        .first_element = one->elements.begin,
        .values = part == 0 ? news.parameters : news.slots[part - 1],
        .haste = urgency::checkpoint,
        .newest_kept = kept_max},
-      route, seat_.now());
+      route, context_.now());
   auto& numbers = numbers_[news.version];
   std::erase_if(
     numbers, [&](const shard_numbers& x) { return x.first_element == news.numbers.first_element; });
   numbers.push_back(news.numbers);
   while (numbers_.size() > kept_max)
     numbers_.erase(numbers_.begin());
-  seat_.tell_director(news.numbers);
+  context_.tell_director(news.numbers);
 }
 
 // Asked beside the parameters, or alone (see tick).
@@ -123,7 +125,7 @@ void local_spans::on_asked(const tensor_want& what) const {
   const auto found = numbers_.find(what.of.key);
   if (found != numbers_.end() && what.of.part == 0)
     for (const auto& one : found->second)
-      seat_.tell_director(one);
+      context_.tell_director(one);
 }
 
 // The exchange asks for tensors; who has all of them may still miss the numbers.
@@ -131,9 +133,9 @@ void local_spans::tick(moment now) {
   const bool lacks_numbers =
     std::ranges::any_of(beginnings_, [](const beginning& x) { return x.is_whole && !x.numbers; });
   if (lacks_numbers && numbers_clock_.due(now))
-    seat_.exchange.ask(
-      seat_.self, peer_id::director,
-      {{tensor_kind::state, seat_.view.id.term, seat_.view.start_version, only_leaf, 0},
+    context_.exchange.ask(
+      context_.self, peer_id::director,
+      {{tensor_kind::state, context_.view.id.term, context_.view.start_version, only_leaf, 0},
        {},
        false});
 }
@@ -145,9 +147,9 @@ local_span* local_spans::find(uint64_t shard) {
 
 bool parameter_windows::on_view() {
   windows_.clear();
-  for (size_t i = 0; i < seat_.view.members.size(); ++i)
-    windows_.push_back(seat_.window_of(i));
-  const auto& own = windows_[*seat_.me];
+  for (size_t i = 0; i < context_.view.members.size(); ++i)
+    windows_.push_back(context_.window_of(i));
+  const auto& own = windows_[*context_.me];
   const auto before = spans_.window();
   if (own == before || (own && before && *own == *before))
     return false;
@@ -157,12 +159,12 @@ bool parameter_windows::on_view() {
 
 std::vector<tensor_route> parameter_windows::routes_of(const index_range& span) {
   std::vector<tensor_route> routes;
-  const auto count = seat_.view.members.size();
+  const auto count = context_.view.members.size();
   for (size_t k = 1; k < count; ++k) { // as gradients go: not all to the same one first
-    const auto i = (*seat_.me + k) % count;
-    if (!seat_.view.computes(i))
+    const auto i = (*context_.me + k) % count;
+    if (!context_.view.computes(i))
       continue;
-    const auto peer = seat_.exchange.id_of(seat_.view.members[i].name);
+    const auto peer = context_.exchange.id_of(context_.view.members[i].name);
     for (const auto& part : windows_[i] ? windows_[i]->shared_with(span) : std::vector{span})
       routes.push_back({peer, part});
   }

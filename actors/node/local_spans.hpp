@@ -7,7 +7,7 @@
 #pragma once
 
 #include "actors/base/version_buffers.hpp"
-#include "actors/node/node_seat.hpp"
+#include "actors/node/node_context.hpp"
 
 #include <cstdint>
 #include <map>
@@ -29,9 +29,9 @@ struct local_span {
 
 class local_spans {
 public:
-  explicit local_spans(node_seat& seat) : seat_(seat) {}
+  explicit local_spans(node_context& context) : context_(context) {}
 
-  /// Those of the seat's view, and the state they start from.
+  /// Those of the context's view, and the state they start from.
   void begin_term();
   /// Everything that its shards begin with is here.
   bool is_ready() const;
@@ -69,7 +69,7 @@ private:
   void initialize();
   void expect_state(const local_span& one);
 
-  node_seat& seat_;
+  node_context& context_;
   std::vector<local_span> all_;
   std::vector<beginning> beginnings_;                      ///< by span, until shards are told
   bool is_first_ = false;                                  ///< they begin from version 0
@@ -84,16 +84,16 @@ private:
 // over them. A version goes to each as far as that one needs it.
 class parameter_windows {
 public:
-  parameter_windows(node_seat& seat, local_spans& spans) : seat_(seat), spans_(spans) {}
+  parameter_windows(node_context& context, local_spans& spans) : context_(context), spans_(spans) {}
 
-  /// The seat has another view. True when this process needs other parameters than before: buffers
+  /// The context has another view. True when this process needs other parameters than before: buffers
   /// hold these from now on, and whoever gathers begins anew.
   bool on_view();
   /// Who is to have which parameters of a local span.
   std::vector<tensor_route> routes_of(const index_range& span);
 
 private:
-  node_seat& seat_;
+  node_context& context_;
   local_spans& spans_;
   std::vector<std::shared_ptr<const element_window>> windows_; ///< by member; null: all elements
 };

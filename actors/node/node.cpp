@@ -1,8 +1,8 @@
 #include "actors/node/node.hpp"
 
-#include "actors/node/keeping.hpp"
-#include "actors/node/marching.hpp"
-#include "actors/protocol/seam_messages.hpp"
+#include "actors/node/order_work.hpp"
+#include "actors/node/synchronous_work.hpp"
+#include "actors/protocol/boundary_messages.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,74 +11,74 @@ namespace troupe {
 
 namespace {
 
-std::unique_ptr<node_work> work_for(node_seat& seat, local_spans& spans, local_actors& actors,
-                                    course_keeper& courses, result_outbox& outbox) {
-  if (seat.options.kept)
-    return std::make_unique<keeping>(seat, spans, actors, courses, outbox);
-  if (seat.options.wired)
-    return std::make_unique<marching>(seat, spans, actors, courses, outbox);
-  return std::make_unique<node_work>(seat, spans, actors, courses, outbox);
+std::unique_ptr<node_work> work_for(node_context& context, local_spans& spans, local_actors& actors,
+                                    directive_state& directives, result_outbox& outbox) {
+  if (context.options.kept)
+    return std::make_unique<order_work>(context, spans, actors, directives, outbox);
+  if (context.options.wired)
+    return std::make_unique<synchronous_work>(context, spans, actors, directives, outbox);
+  return std::make_unique<node_work>(context, spans, actors, directives, outbox);
 }
 
 } // namespace
 
-node_state::parts::parts(node_seat& seat)
-  : spans(seat),
-    actors(seat, spans),
-    outbox(seat),
-    courses(seat, spans, actors, outbox),
-    work(work_for(seat, spans, actors, courses, outbox)),
-    report(seat, spans, courses, *work) {}
+node_state::parts::parts(node_context& context)
+  : spans(context),
+    actors(context, spans),
+    outbox(context),
+    directives(context, spans, actors, outbox),
+    work(work_for(context, spans, actors, directives, outbox)),
+    report(context, spans, directives, *work) {}
 
 local_node_actor::behavior_type node_state::make_behavior(const node_options& options,
                                                           const local_company& local) {
-  seat_.options = options;
-  seat_.local = local;
-  seat_.exchange = {{options.self.name, false}, options.exchange, options.carrier};
-  seat_.exchange.record(options.wired ? options.records.trace : nullptr);
-  seat_.settle = [this] { settle(); };
-  parts_ = std::make_unique<parts>(seat_);
+  context_.options = options;
+  context_.local = local;
+  context_.exchange = {{options.self.name, false}, options.exchange, options.carrier};
+  context_.exchange.record(options.wired ? options.records.trace : nullptr);
+  context_.settle = [this] { settle(); };
+  parts_ = std::make_unique<parts>(context_);
   for (const auto& worker : local.workers)
-    seat_.self->monitor(worker);
+    context_.self->monitor(worker);
   for (const auto& owner : local.owners)
-    seat_.self->monitor(owner);
+    context_.self->monitor(owner);
   // A type that was damaged on a wire: nobody prints, nobody ends.
-  seat_.self->set_default_handler(caf::drop);
-  seat_.self->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
-  seat_.self->delayed_send(seat_.self, node_tick_interval, atom::tick_v);
+  context_.self->set_default_handler(caf::drop);
+  context_.self->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
+  context_.self->delayed_send(context_.self, node_tick_interval, atom::tick_v);
   auto& work = *parts_->work;
-  auto& courses = parts_->courses;
+  auto& directives = parts_->directives;
   auto& outbox = parts_->outbox;
   return {
     [this](const sent_piece& news) { on_piece(news); },
     [this](const sent_want& news) { on_want(news); },
     [this](const sent_credit& news) {
-      seat_.exchange.on(news, seat_.now());
+      context_.exchange.on(news, context_.now());
       settle();
     },
     [this](const sent_stamp& news) {
-      seat_.exchange.on(news);
+      context_.exchange.on(news);
       settle();
     },
     [this](const cluster_view& news) { on_cluster_view(news); },
-    [this, &courses](const course& news) {
-      courses.on_course(news);
+    [this, &directives](const directive& news) {
+      directives.on_directive(news);
       parts_->report.note_clock(news.sent);
-      parts_->report.on_course();
-      parts_->work->on_course();
+      parts_->report.on_directive();
+      parts_->work->on_directive();
       settle();
     },
-    [&](const hold_request& news) { courses.on_hold_request(news); },
+    [&](const hold_request& news) { directives.on_hold_request(news); },
     [this](const shard_numbers& news) {
       parts_->spans.on_numbers(news);
       start_shards();
     },
-    [this, &work](const order_sheet& news) {
-      work.on_sheet(news);
+    [this, &work](const order_header& news) {
+      work.on_header(news);
       settle();
     },
-    [this, &work](const result_sheet& news) {
-      work.on_sheet(news);
+    [this, &work](const result_header& news) {
+      work.on_header(news);
       settle();
     },
     [&](const training_report& news) {
@@ -95,8 +95,8 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       work.on_contribution(news);
       settle();
     },
-    [this, &work](const seam& news) {
-      work.on_seam(news);
+    [this, &work](const boundary& news) {
+      work.on_boundary(news);
       settle();
     },
     [this, &work](const segment_request& news) {
@@ -112,7 +112,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       settle();
     },
     [&](atom::held, uint64_t replica, uint64_t round, uint64_t next_step) {
-      courses.on_held(replica, round, next_step);
+      directives.on_held(replica, round, next_step);
     },
     [this](const shard_copy& news) {
       parts_->spans.on_copy(news);
@@ -137,96 +137,97 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
 }
 
 void node_state::on_director(uint64_t incarnation, const director_link_actor& director) {
-  seat_.director = director;
-  seat_.exchange.open(peer_id::director, incarnation, director,
-                      director.node() != seat_.self->node());
-  seat_.self->monitor(director);
+  context_.director = director;
+  context_.exchange.open(peer_id::director, incarnation, director,
+                         director.node() != context_.self->node());
+  context_.self->monitor(director);
   // A view that names this life of the process may have been faster than this message.
-  if (std::exchange(seat_.options.self.incarnation, incarnation) != incarnation &&
-      seat_.view.id.term > 0)
-    adopt(cluster_view{seat_.view});
+  if (std::exchange(context_.options.self.incarnation, incarnation) != incarnation &&
+      context_.view.id.term > 0)
+    adopt(cluster_view{context_.view});
   parts_->report.send();
   settle();
 }
 
 void node_state::on_peer(const std::string& who, uint64_t incarnation, const node_actor& actor) {
-  seat_.peers[who] = actor;
-  seat_.exchange.open(seat_.exchange.id_of(who), incarnation, actor, true);
-  seat_.self->monitor(actor);
+  context_.peers[who] = actor;
+  context_.exchange.open(context_.exchange.id_of(who), incarnation, actor, true);
+  context_.self->monitor(actor);
   parts_->report.on_link(who);
 }
 
 // A lost link changes nothing by itself: what was lost with it is asked for when it matters, and
 // who is out is the director's to say. A lost actor of its own ends this process's part, but for a
-// keeper's trainers, as long as one is left.
+// parameter server's trainers, as long as one is left.
 void node_state::on_down(const caf::down_msg& news) {
   const auto is_it = [&](const auto& actor) { return actor.address() == news.source; };
-  const auto& workers = seat_.local.workers;
-  const auto& owners = seat_.local.owners;
+  const auto& workers = context_.local.workers;
+  const auto& owners = context_.local.owners;
   if (const auto found = std::ranges::find_if(workers, is_it); found != workers.end()) {
     const auto index = found - workers.begin();
-    seat_.lost_replicas.insert(static_cast<size_t>(index));
+    context_.lost_replicas.insert(static_cast<size_t>(index));
     if (!parts_->work->spare(static_cast<size_t>(index)))
       lose("replica", index, news.reason);
     return;
   }
   if (const auto found = std::ranges::find_if(owners, is_it); found != owners.end())
     return lose("shard", found - owners.begin(), news.reason);
-  if (seat_.director && seat_.director.address() == news.source) {
-    seat_.director = nullptr;
-    seat_.exchange.close(peer_id::director);
+  if (context_.director && context_.director.address() == news.source) {
+    context_.director = nullptr;
+    context_.exchange.close(peer_id::director);
   }
-  std::erase_if(seat_.peers, [&](const auto& entry) {
+  std::erase_if(context_.peers, [&](const auto& entry) {
     const bool is_lost = entry.second.address() == news.source;
     if (is_lost)
-      seat_.exchange.close(seat_.exchange.id_of(entry.first));
+      context_.exchange.close(context_.exchange.id_of(entry.first));
     return is_lost;
   });
 }
 
 void node_state::lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason) {
-  seat_.self->quit(end_reason(
+  context_.self->quit(end_reason(
     code_of(reason), what + " " + std::to_string(index) + " was lost" +
-                       (seat_.lost_replicas.size() > 1 ? ", the last that was left: " : ": ") +
-                       reason_text(seat_.self->system(), reason)));
+                       (context_.lost_replicas.size() > 1 ? ", the last that was left: " : ": ") +
+                       reason_text(context_.self->system(), reason)));
 }
 
 void node_state::on_tick() {
-  seat_.self->delayed_send(seat_.self, node_tick_interval, atom::tick_v);
-  const auto now = seat_.now();
-  if (seat_.takes_part()) {
-    seat_.exchange->tick(now);
+  context_.self->delayed_send(context_.self, node_tick_interval, atom::tick_v);
+  const auto now = context_.now();
+  if (context_.takes_part()) {
+    context_.exchange->tick(now);
     parts_->spans.tick(now);
     parts_->work->tick(now);
   }
   parts_->outbox.tick(now);
   parts_->report.tick(now);
   settle();
-  seat_.exchange.note_credit();
+  context_.exchange.note_credit();
 }
 
 // A piece counts as come whatever it is good for.
 void node_state::on_piece(const sent_piece& news) {
-  const auto verdict = seat_.exchange.on(news, seat_.now());
+  const auto verdict = context_.exchange.on(news, context_.now());
   if (verdict == piece_verdict::conflict)
     parts_->work->on_conflict(news.what);
   else if (verdict == piece_verdict::accepted)
     parts_->work->on_accepted(news.what.of);
-  else if (const auto from = seat_.exchange.find(news.by); from && verdict <= piece_verdict::early)
+  else if (const auto from = context_.exchange.find(news.by);
+           from && verdict <= piece_verdict::early)
     parts_->work->on_early(*from, news.what);
   settle();
 }
 
 // Who is out of the view is told nothing: a stop is agreed on among those who are in it.
 void node_state::on_want(const sent_want& news) {
-  if (!seat_.takes_part() || !(news.by.is_director || seat_.view.find(news.by.process)))
+  if (!context_.takes_part() || !(news.by.is_director || context_.view.find(news.by.process)))
     return;
-  seat_.exchange.on(news, seat_.now());
+  context_.exchange.on(news, context_.now());
   settle();
 }
 
 void node_state::settle() {
-  seat_.exchange.settle(seat_.self, [this]<class T>(const T& effect) {
+  context_.exchange.settle(context_.self, [this]<class T>(const T& effect) {
     if constexpr (std::is_same_v<T, tensor_arrived>)
       on_arrived(effect);
     else

@@ -2,12 +2,12 @@
 // everybody else, and computes nothing.
 //
 //                          +------------- node: views, links -------------+
-//   director == views, ==> | course_keeper   how far this process may go  | ==> local replicas
+//   director == views, ==> | directive_state how far this process may go  | ==> local replicas
 //            <= answers == | result_outbox   rows, evaluations            | <== and shards
 //            <= reports == | process_report  what the process does        |
 //                          | local_spans     state to begin with, copies  |
 //   other    == pieces, => | exchange        all vectors on wires         |
-//   nodes    <= wants   == | node_work       marching | keeping | alone   |
+//   nodes    <= wants   == | node_work       synchronous | orders | alone |
 //                          +----------------------------------------------+
 //
 //                 term begins              state is here, shards told
@@ -17,7 +17,7 @@
 //        | without this process      +-----------------------------------+     |
 //        +---------------------------------------------------------------------+
 //
-// Its parts look at one seat (node_seat.hpp), which only the node itself writes. Repair is asking:
+// Its parts look at one context (node_context.hpp), which only the node itself writes. Repair is asking:
 // who misses something for 200 ms asks whoever has it (coordinators/exchange/tensor_exchange.hpp).
 
 #pragma once
@@ -36,7 +36,7 @@ namespace troupe {
 
 class node_state {
 public:
-  explicit node_state(local_node_actor::pointer self) { seat_.self = self; }
+  explicit node_state(local_node_actor::pointer self) { context_.self = self; }
 
   local_node_actor::behavior_type make_behavior(const node_options& options,
                                                 const local_company& local);
@@ -70,17 +70,17 @@ private:
   /// Sends what the exchange wants sent; after each message that may have led to something.
   void settle();
 
-  /// What looks at the seat.
+  /// What looks at the context.
   struct parts {
-    explicit parts(node_seat& seat);
+    explicit parts(node_context& context);
     local_spans spans;
     local_actors actors;
     result_outbox outbox;
-    course_keeper courses;
+    directive_state directives;
     std::unique_ptr<node_work> work;
     process_report report;
   };
-  node_seat seat_;
+  node_context context_;
   std::unique_ptr<parts> parts_;
 };
 

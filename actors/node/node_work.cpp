@@ -6,11 +6,11 @@ namespace troupe {
 
 void node_work::begin_replicas() {
   actors_.set_begun(true);
-  actors_.tell_replicas(seat_.view.start_version);
+  actors_.tell_replicas(context_.view.start_version);
 }
 
 void node_work::on_view(const cluster_view&, size_t) {
-  actors_.tell_replicas(seat_.view.start_version);
+  actors_.tell_replicas(context_.view.start_version);
 }
 
 // The shard alone knows its versions: the one that was wanted last is kept. It may be an earlier one
@@ -19,22 +19,22 @@ void node_work::on_asked(const tensor_asked& news) {
   if (news.what.of.kind != tensor_kind::parameters || news.by != peer_id::director)
     return;
   for (const auto& one : spans_.all())
-    seat_.self
-      ->request(seat_.local.owners[one.local], local_answer_deadline, atom::pull_v,
+    context_.self
+      ->request(context_.local.owners[one.local], local_answer_deadline, atom::pull_v,
                 news.what.of.key)
       .then(
         [this, one](const parameter_span& answer) {
-          if (answer.term != seat_.view.id.term || answer.values.size() != one.elements.size())
+          if (answer.term != context_.view.id.term || answer.values.size() != one.elements.size())
             return;
           const std::array route{tensor_route{peer_id::director, one.elements}};
-          seat_.exchange->forget(tensor_kind::parameters, keys_before(answer.version));
-          seat_.exchange->forget(tensor_kind::parameters, {answer.version + 1, UINT64_MAX});
-          seat_.exchange->publish(
+          context_.exchange->forget(tensor_kind::parameters, keys_before(answer.version));
+          context_.exchange->forget(tensor_kind::parameters, {answer.version + 1, UINT64_MAX});
+          context_.exchange->publish(
             {.of = {tensor_kind::parameters, answer.term, answer.version, only_leaf, 0},
              .first_element = one.elements.begin,
              .values = answer.values},
-            route, seat_.now());
-          seat_.settle();
+            route, context_.now());
+          context_.settle();
         },
         // A version that is gone or will not come: the director hears why from the shard itself.
         [](const caf::error&) {});

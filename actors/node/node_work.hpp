@@ -1,11 +1,11 @@
 // Node work: what a node does for the actors of its process while it takes part, apart from who
 // takes part and how far they go. This one is for a run in one process, where replicas and shards
-// exchange pointers: it only hands versions to the director. Others are for a company that marches
-// in step over wires (marching.hpp) and for a keeper and its trainers (keeping.hpp).
+// exchange pointers: it only hands versions to the director. Others are for synchronous training
+// over wires (synchronous_work.hpp) and for a parameter server and its trainers (order_work.hpp).
 
 #pragma once
 
-#include "actors/node/course_keeper.hpp"
+#include "actors/node/directive_state.hpp"
 #include "actors/node/local_actors.hpp"
 #include "actors/node/result_outbox.hpp"
 
@@ -22,16 +22,16 @@ inline constexpr std::chrono::minutes local_answer_deadline{10};
 
 class node_work {
 public:
-  node_work(node_seat& seat, local_spans& spans, local_actors& actors, course_keeper& courses,
-            result_outbox& outbox)
-    : seat_(seat), spans_(spans), actors_(actors), courses_(courses), outbox_(outbox) {}
+  node_work(node_context& context, local_spans& spans, local_actors& actors,
+            directive_state& directives, result_outbox& outbox)
+    : context_(context), spans_(spans), actors_(actors), directives_(directives), outbox_(outbox) {}
   virtual ~node_work() = default;
   node_work(const node_work&) = delete;
   node_work& operator=(const node_work&) = delete;
 
   // ---- The view ----
 
-  /// A term begins with the seat's view. Shards are told later, once their state is here.
+  /// A term begins with the context's view. Shards are told later, once their state is here.
   virtual void begin_term() { begin_replicas(); }
   /// A later view of the same term, and what was before it.
   virtual void on_view(const cluster_view& before, size_t me_before);
@@ -52,7 +52,7 @@ public:
   /// A piece came that nobody expects, or not yet.
   virtual void on_early(peer_id, const tensor_piece&) {}
   /// How far training goes is known anew.
-  virtual void on_course() {}
+  virtual void on_directive() {}
   virtual void tick(moment) {}
   /// What is late by itself. `horizon`: nobody computes from it on.
   virtual std::vector<awaited> waits(moment, std::optional<uint64_t> horizon) const;
@@ -60,7 +60,7 @@ public:
   // ---- Local actors ----
 
   virtual void on_contribution(const contribution&) {}
-  virtual void on_seam(const seam&) {}
+  virtual void on_boundary(const boundary&) {}
   virtual void on_segment_request(const segment_request&) {}
   virtual void on_parameter_span(const parameter_span&) {}
   virtual void on_block_sums(const block_sums&) {}
@@ -71,18 +71,18 @@ public:
   /// A replica is lost; false: the process cannot go on without it.
   virtual bool spare(size_t) { return false; }
 
-  // ---- Sheets of keepers and trainers elsewhere ----
+  // ---- Headers of parameter servers and trainers elsewhere ----
 
-  virtual void on_sheet(const order_sheet&) {}
-  virtual void on_sheet(const result_sheet&) {}
+  virtual void on_header(const order_header&) {}
+  virtual void on_header(const result_header&) {}
 
 protected:
   void begin_replicas();
 
-  node_seat& seat_;
+  node_context& context_;
   local_spans& spans_;
   local_actors& actors_;
-  course_keeper& courses_;
+  directive_state& directives_;
   result_outbox& outbox_;
 };
 

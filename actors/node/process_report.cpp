@@ -25,17 +25,17 @@ std::string in_words(const work_name& x, size_t chunk_count) {
 
 } // namespace
 
-process_report::process_report(node_seat& seat, const local_spans& spans,
-                               const course_keeper& courses, const node_work& work)
-  : seat_(seat),
+process_report::process_report(node_context& context, const local_spans& spans,
+                               const directive_state& directives, const node_work& work)
+  : context_(context),
     spans_(spans),
-    courses_(courses),
+    directives_(directives),
     work_(work),
-    statuses_(seat.local.workers.size()),
-    asked_(seat.local.workers.size() + seat.local.owners.size()) {}
+    statuses_(context.local.workers.size()),
+    asked_(context.local.workers.size() + context.local.owners.size()) {}
 
 void process_report::send_soon() {
-  last_ = seat_.now();
+  last_ = context_.now();
   is_due_ = true;
   for (size_t i = 0; i < asked_.size(); ++i)
     ask_actor(i);
@@ -52,39 +52,39 @@ void process_report::tick(moment now) {
   if (is_due_) // who computes is not waited for
     return send();
   const auto interval = unreachable_.empty() ? node_report_interval : broken_link_interval;
-  if (now - last_ >= interval || sent_round_ < courses_.round())
+  if (now - last_ >= interval || sent_round_ < directives_.round())
     send_soon();
 }
 
 // Nobody hung in a time in which nobody ran.
 void process_report::count_from(moment now) {
-  for (const auto& gauge : seat_.options.records.gauges)
+  for (const auto& gauge : context_.options.records.gauges)
     gauge->restart(now);
   for (auto& x : asked_)
     if (x.since)
       x.since = now;
 }
 
-void process_report::on_course() {
-  if (sent_round_ < courses_.round())
+void process_report::on_directive() {
+  if (sent_round_ < directives_.round())
     send_soon();
 }
 
-void process_report::note_clock(uint64_t course_sent) {
-  clock_ = {course_sent, nanoseconds_of(seat_.now()), 0};
+void process_report::note_clock(uint64_t directive_sent) {
+  clock_ = {directive_sent, nanoseconds_of(context_.now()), 0};
 }
 
 void process_report::on_started() {
   for (auto& x : asked_)
     x.asked_round = x.heard_round = 0;
-  on_course();
+  on_directive();
 }
 
 // One that comes before the last one was followed changes nothing of that.
 void process_report::on_view() {
-  if (!seat_.takes_part())
+  if (!context_.takes_part())
     left_.reset();
-  if (!seat_.takes_part() || !spans_.has_started())
+  if (!context_.takes_part() || !spans_.has_started())
     return;
   left_ = work_.held();
   for (const auto& one : spans_.all())
@@ -99,13 +99,13 @@ void process_report::on_link(const std::string& process) {
 // Who computes answers after it; until then what was heard last stands.
 void process_report::ask_actor(size_t index) {
   auto& x = asked_[index];
-  if (x.since || seat_.lost_replicas.contains(index))
+  if (x.since || context_.lost_replicas.contains(index))
     return;
-  x.since = seat_.now();
-  x.asked_round = courses_.round();
+  x.since = context_.now();
+  x.asked_round = directives_.round();
   const auto ignore = [this, index](const caf::error&) { on_actor_heard(index); };
-  if (index < seat_.local.workers.size()) {
-    seat_.self->request(seat_.local.workers[index], local_answer_deadline, atom::status_v)
+  if (index < context_.local.workers.size()) {
+    context_.self->request(context_.local.workers[index], local_answer_deadline, atom::status_v)
       .then(
         [this, index](const replica_status& status) {
           statuses_[index] = status;
@@ -114,8 +114,8 @@ void process_report::ask_actor(size_t index) {
         ignore);
     return;
   }
-  const auto& owner = seat_.local.owners[index - seat_.local.workers.size()];
-  seat_.self->request(owner, local_answer_deadline, atom::figures_v)
+  const auto& owner = context_.local.owners[index - context_.local.workers.size()];
+  context_.self->request(owner, local_answer_deadline, atom::figures_v)
     .then(
       [this, index, owner](const trainer_figures& news) {
         if (owner == who_counts())
@@ -129,7 +129,7 @@ void process_report::on_actor_heard(size_t index) {
   auto& x = asked_[index];
   x.since.reset();
   x.heard_round = x.asked_round;
-  if (x.heard_round < courses_.round())
+  if (x.heard_round < directives_.round())
     return ask_actor(index);
   if (is_due_ && everybody_answered())
     send();
@@ -140,9 +140,9 @@ bool process_report::everybody_answered() const {
 }
 
 uint64_t process_report::heard_round() const {
-  auto result = spans_.has_started() ? courses_.round() : 0;
+  auto result = spans_.has_started() ? directives_.round() : 0;
   for (size_t i = 0; i < asked_.size(); ++i)
-    if (!seat_.lost_replicas.contains(i))
+    if (!context_.lost_replicas.contains(i))
       result = std::min(result, asked_[i].heard_round);
   return result;
 }
@@ -151,12 +151,12 @@ uint64_t process_report::heard_round() const {
 // actor waits for may be the thread that another computes on.
 work_report process_report::work_of_actors() const {
   work_report result;
-  const auto now = seat_.now();
+  const auto now = context_.now();
   const auto note = [&](moment::duration busy) {
     result.busy = std::max(result.busy, std::chrono::duration_cast<milliseconds>(busy));
   };
   moment changed{};
-  for (const auto& gauge : seat_.options.records.gauges) {
+  for (const auto& gauge : context_.options.records.gauges) {
     changed = std::max(changed, gauge->changed());
     result.longest = std::max(result.longest, std::chrono::ceil<milliseconds>(gauge->longest()));
     if (const auto since = gauge->since())
@@ -172,14 +172,14 @@ work_report process_report::work_of_actors() const {
 
 std::vector<work_piece> process_report::pieces() const {
   std::vector<work_piece> result;
-  const auto now = seat_.now();
-  const std::string worker = seat_.options.kept ? "trainer " : "replica ";
-  for (size_t i = 0; i < seat_.options.records.gauges.size(); ++i) {
-    const auto& gauge = *seat_.options.records.gauges[i];
+  const auto now = context_.now();
+  const std::string worker = context_.options.kept ? "trainer " : "replica ";
+  for (size_t i = 0; i < context_.options.records.gauges.size(); ++i) {
+    const auto& gauge = *context_.options.records.gauges[i];
     const bool trains = gauge.what().kind != trace_kind::evaluate; // only such pieces are measured
-    if (const auto since = gauge.since(); since && !seat_.lost_replicas.contains(i))
+    if (const auto since = gauge.since(); since && !context_.lost_replicas.contains(i))
       result.push_back(
-        {worker + std::to_string(i), in_words(gauge.what(), seat_.options.rows.chunk_count()),
+        {worker + std::to_string(i), in_words(gauge.what(), context_.options.rows.chunk_count()),
          std::chrono::duration_cast<milliseconds>(now - std::min(*since, now)),
          std::chrono::ceil<milliseconds>(trains ? gauge.longest() : moment::duration{0})});
   }
@@ -192,8 +192,8 @@ std::vector<link_report> process_report::links(const exchange_figures& figures) 
   std::vector<link_report> result;
   for (const auto& x : figures.links)
     if (x.peer != peer_id::director && x.sent + x.came.bytes > 0)
-      result.push_back({seat_.exchange.name_of(x.peer), x.outgoing, x.sent, x.seen, x.waiting,
-                        x.came.link, x.came.bytes, seat_.exchange.carrier_to(x.peer)});
+      result.push_back({context_.exchange.name_of(x.peer), x.outgoing, x.sent, x.seen, x.waiting,
+                        x.came.link, x.came.bytes, context_.exchange.carrier_to(x.peer)});
   const auto matters_more = [](const link_report& a, const link_report& b) {
     return a.waiting != b.waiting ? a.waiting > b.waiting : a.sent + a.came > b.sent + b.came;
   };
@@ -205,21 +205,21 @@ std::vector<link_report> process_report::links(const exchange_figures& figures) 
 }
 
 owner_actor process_report::who_counts() const {
-  const auto& shards = seat_.view.shards;
+  const auto& shards = context_.view.shards;
   const auto first =
     std::ranges::find_if(shards, [](const shard_place& place) { return !place.blocks.empty(); });
-  const bool is_here = first != shards.end() && seat_.is_mine(*first);
-  return is_here ? seat_.local.owners.at(first->index) : owner_actor{};
+  const bool is_here = first != shards.end() && context_.is_mine(*first);
+  return is_here ? context_.local.owners.at(first->index) : owner_actor{};
 }
 
 void process_report::send() {
-  last_ = seat_.now();
+  last_ = context_.now();
   is_due_ = false;
-  const auto& self = seat_.options.self;
+  const auto& self = context_.options.self;
   node_report news;
   news.name = self.name;
   news.incarnation = self.incarnation;
-  news.view = seat_.view.id;
+  news.view = context_.view.id;
   news.left = left_;
   news.held = work_.held();
   for (const auto& one : spans_.all())
@@ -227,39 +227,39 @@ void process_report::send() {
   news.replicas = statuses_;
   news.round = sent_round_ = heard_round();
   news.unreachable = unreachable_ = members_without_link();
-  const auto figures = seat_.exchange->figures();
+  const auto figures = context_.exchange->figures();
   news.wire = figures;
   news.waits = waits();
   news.work = work_of_actors();
   late_ = {};
   news.links = links(figures);
-  news.replicas_lost = seat_.lost_replicas.size();
+  news.replicas_lost = context_.lost_replicas.size();
   if (who_counts())
     news.figures = figures_;
   news.clock = clock_;
-  news.clock.told = nanoseconds_of(seat_.now());
-  seat_.tell_director(news);
+  news.clock.told = nanoseconds_of(context_.now());
+  context_.tell_director(news);
 }
 
 std::vector<std::string> process_report::members_without_link() const {
   std::vector<std::string> result;
-  for (size_t i = 0; i < seat_.view.members.size(); ++i)
-    if (seat_.me && i != *seat_.me && !seat_.peers.contains(seat_.view.members[i].name))
-      result.push_back(seat_.view.members[i].name);
+  for (size_t i = 0; i < context_.view.members.size(); ++i)
+    if (context_.me && i != *context_.me && !context_.peers.contains(context_.view.members[i].name))
+      result.push_back(context_.view.members[i].name);
   return result;
 }
 
 std::vector<awaited> process_report::waits() const {
   if (!misfit_.empty())
     return {{"", "a view that it can follow: " + misfit_}};
-  if (!seat_.takes_part())
+  if (!context_.takes_part())
     return {{"", "its place in the view"}};
   if (!spans_.has_started())
-    return {{"", "the state of checkpoint " + std::to_string(seat_.view.start_version) +
+    return {{"", "the state of checkpoint " + std::to_string(context_.view.start_version) +
                    " from the director"}};
-  if (courses_.awaits_replicas())
+  if (directives_.awaits_replicas())
     return {{"", "replicas to finish their step"}};
-  return work_.waits(seat_.now(), courses_.horizon_version());
+  return work_.waits(context_.now(), directives_.horizon_version());
 }
 
 } // namespace troupe

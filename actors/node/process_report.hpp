@@ -20,7 +20,7 @@ inline constexpr milliseconds broken_link_interval{250};
 
 class process_report {
 public:
-  process_report(node_seat& seat, const local_spans& spans, const course_keeper& courses,
+  process_report(node_context& context, const local_spans& spans, const directive_state& directives,
                  const node_work& work);
 
   /// Asks its actors what they did, and reports when all have answered, or at the next tick.
@@ -29,12 +29,12 @@ public:
   void send();
   void tick(moment now);
   /// The director may count anew: it waits for the answer, at the end of a run alone for that.
-  void on_course();
+  void on_directive();
 
   /// One came that left at this time of the director's clock: with the next report both clocks are compared.
-  void note_clock(uint64_t course_sent);
+  void note_clock(uint64_t directive_sent);
 
-  /// Its shards begin: what they said before is nothing, a keeper's figures of earlier lives above all.
+  /// Its shards begin: what they said before is nothing, a parameter server's figures of earlier lives above all.
   void on_started();
 
   /// Another view comes: where the process stands is said with all reports about that.
@@ -67,9 +67,9 @@ private:
   std::vector<work_piece> pieces() const;
   std::vector<link_report> links(const exchange_figures& figures) const;
 
-  node_seat& seat_;
+  node_context& context_;
   const local_spans& spans_;
-  const course_keeper& courses_;
+  const directive_state& directives_;
   const node_work& work_;
   std::vector<replica_status> statuses_; ///< of local replicas, as last heard
   trainer_figures figures_;              ///< of everybody, likewise

@@ -4,8 +4,8 @@ namespace troupe {
 
 template <class T>
 void result_outbox::tell(const T& news) {
-  clock_.restart(seat_.now());
-  seat_.tell_director(news);
+  clock_.restart(context_.now());
+  context_.tell_director(news);
 }
 
 void result_outbox::begin_term() {
@@ -54,15 +54,15 @@ void result_outbox::tick(moment now) {
   if (!clock_.due(now))
     return;
   for (const auto& [version, row] : rows_)
-    seat_.tell_director(row);
+    context_.tell_director(row);
   for (const auto& [version, mark] : marks_)
-    seat_.tell_director(mark);
+    context_.tell_director(mark);
   for (const auto& [key, result] : evaluations_)
-    seat_.tell_director(result);
+    context_.tell_director(result);
   for (const auto& [key, hash] : hashes_)
-    seat_.tell_director(hash);
+    context_.tell_director(hash);
   if (not_finite_)
-    seat_.tell_director(*not_finite_);
+    context_.tell_director(*not_finite_);
 }
 
 } // namespace troupe

@@ -1,9 +1,9 @@
 // Result outbox: what this process's actors found out, for the director: rows of the history,
-// evaluations, hashes, values that are not finite. Kept and said again until a course says that it arrived.
+// evaluations, hashes, values that are not finite. Kept and said again until a directive says that it arrived.
 
 #pragma once
 
-#include "actors/node/node_seat.hpp"
+#include "actors/node/node_context.hpp"
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,7 @@ namespace troupe {
 
 class result_outbox {
 public:
-  explicit result_outbox(node_seat& seat) : seat_(seat) {}
+  explicit result_outbox(node_context& context) : context_(context) {}
 
   void begin_term();
 
@@ -25,7 +25,7 @@ public:
 
   /// Rows up to this version have arrived.
   void forget_rows(uint64_t version);
-  /// A course goes on from this version: marks before it are of an earlier one.
+  /// A directive goes on from this version: marks before it are of an earlier one.
   void forget_marks_before(uint64_t version);
 
   void tick(moment now);
@@ -34,7 +34,7 @@ private:
   template <class T>
   void tell(const T& news);
 
-  node_seat& seat_;
+  node_context& context_;
   std::map<uint64_t, training_report> rows_; ///< by version
   std::map<uint64_t, training_report> marks_;
   std::map<std::pair<uint64_t, uint64_t>, evaluation> evaluations_; ///< by version and first chunk

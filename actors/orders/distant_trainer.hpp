@@ -1,11 +1,11 @@
-// Distant trainer: stands for a trainer of another process beside the keeper, which gives orders to
+// Distant trainer: stands for a trainer of another process beside the parameter server, which gives orders to
 // it as to any other.
 //
-//   keeper --trainer_order, evaluation_order--> distant trainer --distant_order--> node == wire ==>
-//   keeper <------------------------------trainer_result-------------------------- node <= wire ===
+//   parameter server --trainer_order, evaluation_order--> distant trainer --distant_order--> node == wire ==>
+//   parameter server <------------------------------ trainer_result ----------------------- node <= wire ===
 //
 // There is one for each life of the process it stands for: it ends when a view comes without that,
-// and the keeper hears of it as of the end of any trainer.
+// and the parameter server hears of it as of the end of any trainer.
 
 #pragma once
 

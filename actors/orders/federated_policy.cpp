@@ -20,7 +20,7 @@ std::array<uint64_t*, 5> counts_of(client_totals& x) {
 
 } // namespace
 
-release_book::release_book(const release_options& options, uint64_t version)
+release_log::release_log(const release_options& options, uint64_t version)
   : options_(options), ledger_(options.ledger), budget_(options.budget) {
   std::set<uint64_t> rounds;
   for (const auto& x : ledger_.releases()) {
@@ -36,28 +36,28 @@ release_book::release_book(const release_options& options, uint64_t version)
                   "put back the file that belongs to the run, or begin anew with another key");
 }
 
-void release_book::record(uint64_t round) {
+void release_log::record(uint64_t round) {
   const auto& kind = options_.budget.kind;
   ledger_.record(
     {round, attempt_at(round), kind.sampling_rate, kind.noise, budget_.next_epsilon()});
   budget_.add(kind);
 }
 
-privacy_totals release_book::totals() const {
+privacy_totals release_log::totals() const {
   const auto& [delta, limit, kind] = options_.budget;
   return {budget_.count(), budget_.epsilon(),  delta,
           kind.noise,      kind.sampling_rate, options_.clip_norm};
 }
 
-void federated_policy::begin(keeper_books& books, state_loader* saved) {
-  const auto initial = books.model.parameters().values();
+void federated_policy::begin(server_records& records, state_loader* saved) {
+  const auto initial = records.model.parameters().values();
   const auto& clients = *options_.clients;
   rounds_.emplace(clients.options(), clients.rows().offsets, initial);
   words_.resize(initial.size());
   last_sums_ = {};
   last_ticket_ = 0;
   totals_ = {};
-  open_ = told_end_ = false;
+  open_ = reported_end_ = false;
   if (saved) {
     rounds_->load(*saved);
     last_sums_.loss_sum = saved->number();
@@ -66,16 +66,16 @@ void federated_policy::begin(keeper_books& books, state_loader* saved) {
     for (auto* total : counts_of(totals_))
       *total = saved->count();
   }
-  open_book(books);
-  books.clients = totals_;
+  open_log(records);
+  records.clients = totals_;
 }
 
-void federated_policy::open_book(keeper_books& books) {
+void federated_policy::open_log(server_records& records) {
   unreadable_.clear();
   if (!options_.releases)
     return;
   try {
-    releases_.emplace(*options_.releases, books.model.version());
+    releases_.emplace(*options_.releases, records.model.version());
     totals_.privacy = releases_->totals();
   } catch (const failure& error) {
     unreadable_ = error.what();
@@ -92,7 +92,7 @@ void federated_policy::save(state_saver& out) const {
     out.count(*total);
 }
 
-std::string federated_policy::on_left_out(uint64_t, keeper_books&, moment) {
+std::string federated_policy::on_left_out(uint64_t, server_records&, moment) {
   return "a round is the sum of all its clients";
 }
 
@@ -106,45 +106,45 @@ std::string federated_policy::in_words(uint64_t piece) const {
          std::to_string(who->counted.at(positions.end - 1));
 }
 
-size_t federated_policy::piece_size(const keeper_books& books, size_t counted) const {
+size_t federated_policy::piece_size(const server_records& records, size_t counted) const {
   if (options_.piece_size > 0)
     return options_.piece_size;
-  const auto orders = orders_of_round * std::max<size_t>(books.roster.living_count(), 1);
+  const auto orders = orders_of_round * std::max<size_t>(records.roster.living_count(), 1);
   return std::clamp<size_t>((counted + orders - 1) / orders, 1, clients_of_order_max);
 }
 
 // Opens a round if it may; one that nobody has work for is closed at once.
-std::optional<used_result> federated_policy::pass_over(keeper_books& books, moment now) {
-  if (open_ || books.model.version() >= books.model.step_limit())
+std::optional<used_result> federated_policy::pass_over(server_records& records, moment now) {
+  if (open_ || records.model.version() >= records.model.step_limit())
     return std::nullopt;
-  round_ = books.model.version();
+  round_ = records.model.version();
   if (!unreadable_.empty())
     return used_result{.not_finite = unreadable_, .problem = step_problem::unrecorded};
   if (releases_ && releases_->is_spent()) {
-    if (std::exchange(told_end_, true))
+    if (std::exchange(reported_end_, true))
       return std::nullopt;
     return used_result{.not_finite = "another round would exceed privacy.epsilon",
                        .problem = step_problem::spent};
   }
   attempt_ = releases_ ? releases_->attempt_at(round_) : 0;
   const auto who = options_.clients->cohort_at(round_, attempt_);
-  books.roster.start_anew();
+  records.roster.start_anew();
   open_ = true;
-  if (rounds_->open(round_, who, piece_size(books, who->counted.size())))
+  if (rounds_->open(round_, who, piece_size(records, who->counted.size())))
     return std::nullopt;
-  return close_round(books, now);
+  return close_round(records, now);
 }
 
-uint64_t federated_policy::piece_limit(keeper_books&) {
+uint64_t federated_policy::piece_limit(server_records&) {
   return open_ ? rounds_->pieces().size() : 0;
 }
 
-std::optional<trainer_order> federated_policy::order_for(size_t seat, keeper_books& books,
+std::optional<trainer_order> federated_policy::order_for(size_t place, server_records& records,
                                                          moment now) {
   trainer_order order;
   order.task = trainer_task::clients;
   order.ticket = ++last_ticket_;
-  order.member = books.roster.take(seat, order.ticket, now);
+  order.member = records.roster.take(place, order.ticket, now);
   order.first_step = round_;
   order.parameters = rounds_->main_parameters();
   order.attempt = attempt_;
@@ -152,39 +152,39 @@ std::optional<trainer_order> federated_policy::order_for(size_t seat, keeper_boo
   return order;
 }
 
-used_result federated_policy::on_result(const trainer_result& news, keeper_books& books,
+used_result federated_policy::on_result(const trainer_result& news, server_records& records,
                                         moment now) {
   join_words(news.values.values(), news.state.slot(0), words_);
   const client_sums sums{words_, news.sums.correct_count, news.clients};
-  return rounds_->finish(news.member, sums) ? close_round(books, now) : used_result{};
+  return rounds_->finish(news.member, sums) ? close_round(records, now) : used_result{};
 }
 
-used_result federated_policy::close_round(keeper_books& books, moment now) {
+used_result federated_policy::close_round(server_records& records, moment now) {
   open_ = false;
-  books.roster.statistics().on_barrier(now);
+  records.roster.statistics().on_barrier(now);
   std::string unrecorded;
   auto closed = releases_ ? release(unrecorded) : rounds_->close();
   if (!unrecorded.empty())
     return {.not_finite = unrecorded, .problem = step_problem::unrecorded};
-  std::ranges::move(closed.news, std::back_inserter(books.notices));
+  std::ranges::move(closed.news, std::back_inserter(records.notices));
   if (closed.is_not_finite)
     return {.not_finite = closed.problem};
-  books.rounds.push_back(closed.record);
+  records.rounds.push_back(closed.record);
   totals_.add(closed.record);
   if (releases_)
     totals_.privacy = releases_->totals();
-  books.clients = totals_;
+  records.clients = totals_;
   if (!closed.problem.empty())
     return {.not_finite = closed.problem, .problem = step_problem::abandoned};
   // A void round's row has the figures of the last one that was not.
   if (closed.moved)
     last_sums_ = closed.sums;
-  books.model.adopt(round_ + 1, rounds_->evaluated_parameters(), last_sums_);
+  records.model.adopt(round_ + 1, rounds_->evaluated_parameters(), last_sums_);
   return {};
 }
 
-// What follows from the noised sum is out of the keeper's hands: even that it was not finite. So the
-// book has it first. Writing waits for the disk, and nobody has anything else to do meanwhile.
+// What follows from the noised sum is out of the parameter server's hands: even that it was not finite. So the
+// log has it first. Writing waits for the disk, and nobody has anything else to do meanwhile.
 closed_round federated_policy::release(std::string& problem) {
   const auto words = std::as_bytes(rounds_->private_words());
   secret_stream noise{derived_key(options_.clients->key(), words),

@@ -1,4 +1,4 @@
-// Federated policy: the strategy `federated`. The keeper owns the main model; the clients of a round's
+// Federated policy: the strategy `federated`. The parameter server owns the main model; the clients of a round's
 // cohort are trained by whoever is free, a piece of them an order, and their updates come back as
 // one sum a piece (coordinators/modes/federated_rounds.hpp).
 //
@@ -9,15 +9,15 @@
 // trainers nor pieces nor who came first shows in the bits, nor who was lost: a lost trainer's piece
 // is given to another.
 //
-// A private run has a book of its releases (`release_book`): a round is opened at the attempt that the
-// book says, and its model exists once the book has it. The noise is drawn by (key, words of the sum)
-// under the name (round, attempt): were the book lost, or two runs had one key, equal noise could
+// A private run has a log of its releases (`release_log`): a round is opened at the attempt that the
+// log says, and its model exists once the log has it. The noise is drawn by (key, words of the sum)
+// under the name (round, attempt): were the log lost, or two runs had one key, equal noise could
 // only be on equal sums.
 
 #pragma once
 
 #include "actors/orders/federation.hpp"
-#include "actors/orders/keeper_policy.hpp"
+#include "actors/orders/server_policy.hpp"
 #include "coordinators/modes/privacy_budget.hpp"
 #include "data/privacy/release_ledger.hpp"
 #include "models/training/round_record.hpp"
@@ -31,23 +31,23 @@
 namespace troupe {
 
 struct release_options {
-  std::string ledger; ///< path; the file is made when the book is opened
+  std::string ledger; ///< path; the file is made when the log is opened
   privacy_budget_options budget;
   double clip_norm = 1; ///< for people
 };
 
-// The book of a private run's releases: the ledger on the disk, and what it comes to. The keeper's.
+// The log of a private run's releases: the ledger on the disk, and what it comes to. The parameter server's.
 //
-//   is_spent? --no--> attempt_at(round) --> record: on the disk --> the model may leave the keeper
+//   is_spent? --no--> attempt_at(round) --> record: on the disk --> the model may leave the parameter server
 //       \--yes--> training ends
 //
 // A run that goes on reads what earlier lives wrote. A round that was released and whose model was lost
 // with its process is made again at the next attempt: another cohort, other noise. Both count.
-class release_book {
+class release_log {
 public:
   /// Of a run that begins at `version`. Throws failure as release_ledger does, and bad_data for a
   /// ledger that lacks a round below it: then nobody knows what was released.
-  release_book(const release_options& options, uint64_t version);
+  release_log(const release_options& options, uint64_t version);
 
   bool is_spent() const { return budget_.is_spent(); }
   uint64_t attempt_at(uint64_t round) const { return ledger_.next_attempt(round); }
@@ -62,7 +62,7 @@ private:
   privacy_budget budget_;
 };
 
-/// Clients of an order at most: their figures travel in its result's sheet, 9 bytes each.
+/// Clients of an order at most: their figures travel in its result's header, 9 bytes each.
 inline constexpr size_t clients_of_order_max = 4096;
 /// Orders that each trainer gets in a round, if there are as many clients: with half as many whoever
 /// is last is waited for twice as long, with twice as many there are twice the messages.
@@ -74,39 +74,40 @@ struct federated_policy_options {
   std::optional<release_options> releases = std::nullopt; ///< of private rounds
 };
 
-class federated_policy : public keeper_policy {
+class federated_policy : public server_policy {
 public:
   explicit federated_policy(const federated_policy_options& options) : options_(options) {}
 
-  void begin(keeper_books& books, state_loader* saved) override;
+  void begin(server_records& records, state_loader* saved) override;
   void save(state_saver& out) const override;
 
-  std::optional<used_result> pass_over(keeper_books& books, moment now) override;
-  uint64_t piece_limit(keeper_books& books) override;
-  std::optional<trainer_order> order_for(size_t seat, keeper_books& books, moment now) override;
-  used_result on_result(const trainer_result& news, keeper_books& books, moment now) override;
+  std::optional<used_result> pass_over(server_records& records, moment now) override;
+  uint64_t piece_limit(server_records& records) override;
+  std::optional<trainer_order> order_for(size_t place, server_records& records,
+                                         moment now) override;
+  used_result on_result(const trainer_result& news, server_records& records, moment now) override;
 
-  std::string on_left_out(uint64_t piece, keeper_books& books, moment now) override;
+  std::string on_left_out(uint64_t piece, server_records& records, moment now) override;
   std::string in_words(uint64_t piece) const override;
   piece_rows rows_of(uint64_t) const override { return {round_, 0, 0}; }
 
-  uint64_t next_step(const keeper_books& books) const override {
-    return books.model.version() + (open_ ? 1 : 0);
+  uint64_t next_step(const server_records& records) const override {
+    return records.model.version() + (open_ ? 1 : 0);
   }
   uint64_t piece_of(uint64_t piece, uint64_t) const override { return piece; }
   uint64_t round() const override { return round_; }
   bool hides_work() const override { return options_.releases.has_value(); }
 
 private:
-  void open_book(keeper_books& books);
-  used_result close_round(keeper_books& books, moment now);
+  void open_log(server_records& records);
+  used_result close_round(server_records& records, moment now);
   /// Why nothing may be released, in `problem`, or the round with its noise.
   closed_round release(std::string& problem);
-  size_t piece_size(const keeper_books& books, size_t counted) const;
+  size_t piece_size(const server_records& records, size_t counted) const;
 
   federated_policy_options options_;
   std::optional<federated_rounds> rounds_;
-  std::optional<release_book> releases_;
+  std::optional<release_log> releases_;
   std::vector<int64_t> words_; ///< of the result at hand
   client_totals totals_;       ///< of all lives
   batch_sums last_sums_;       ///< of the last round that was not void
@@ -114,8 +115,8 @@ private:
   uint64_t round_ = 0;
   uint64_t attempt_ = 0; ///< of the open round
   bool open_ = false;
-  std::string unreadable_; ///< why the book cannot be read; empty: it can
-  bool told_end_ = false;  ///< the budget is spent, and was said to be
+  std::string unreadable_;    ///< why the log cannot be read; empty: it can
+  bool reported_end_ = false; ///< the budget is spent, and was said to be
 };
 
 } // namespace troupe

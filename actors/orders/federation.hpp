@@ -1,5 +1,5 @@
 // Federation: what everybody in a process knows of a federated run: whose rows they are, and the
-// cohort of each round. One object serves the keeper and all trainers of a process; the cohorts of
+// cohort of each round. One object serves the parameter server and all trainers of a process; the cohorts of
 // the newest rounds are kept, so most calls only copy a pointer.
 
 #pragma once

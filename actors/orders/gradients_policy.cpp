@@ -7,14 +7,14 @@
 
 namespace troupe {
 
-void gradients_policy::begin(keeper_books& books, state_loader* saved) {
-  const auto count = books.roster.seat_count();
+void gradients_policy::begin(server_records& records, state_loader* saved) {
+  const auto count = records.roster.place_count();
   moved_.clear();
   options_.trainer_count =
     std::max(count, holds_gradients() ? options_.consistency.first_count : size_t{1});
   coordinator_.emplace(options_);
-  coordinator_->set_parameters(books.model.parameters().values());
-  books.roster.start_anew(books.model.version()); // a version counts the steps that are done
+  coordinator_->set_parameters(records.model.parameters().values());
+  records.roster.start_anew(records.model.version()); // a version counts the steps that are done
   // Who is late is as good as lost: a step takes the first of those who are here.
   for (auto late = count; late < options_.trainer_count; ++late)
     coordinator_->lost(late);
@@ -22,11 +22,11 @@ void gradients_policy::begin(keeper_books& books, state_loader* saved) {
     coordinator_->load(*saved);
 }
 
-std::string gradients_policy::on_lost(size_t seat, keeper_books& books, moment now) {
-  const auto gone = coordinator_->lost(seat);
-  books.roster.release(gone.released);
+std::string gradients_policy::on_lost(size_t place, server_records& records, moment now) {
+  const auto gone = coordinator_->lost(place);
+  records.roster.release(gone.released);
   if (gone.verdict) // the step was waited for, and is over
-    books.roster.statistics().on_barrier(now);
+    records.roster.statistics().on_barrier(now);
   std::ranges::copy(gone.applied, std::back_inserter(moved_));
   return gone.verdict == gradient_verdict::update_refused
            ? "what the gradients of the replicas that are left lead to"
@@ -42,31 +42,31 @@ std::string gradients_policy::remark() const {
          (first < wanted ? " instead of " + std::to_string(wanted) : "");
 }
 
-std::optional<trainer_order> gradients_policy::order_for(size_t seat, keeper_books& books,
+std::optional<trainer_order> gradients_policy::order_for(size_t place, server_records& records,
                                                          moment now) {
-  const auto work = coordinator_->pull(seat);
+  const auto work = coordinator_->pull(place);
   if (work.decision.reason == staleness_reason::too_far_ahead)
-    books.roster.statistics().on_waits(seat, now);
+    records.roster.statistics().on_waits(place, now);
   if (work.decision.verdict != staleness_verdict::proceed) {
-    books.roster.wait(seat);
+    records.roster.wait(place);
     return std::nullopt;
   }
   trainer_order order;
   order.task = trainer_task::gradient;
   order.ticket = work.decision.ticket;
-  order.first_step = books.roster.take(seat, order.ticket, now);
+  order.first_step = records.roster.take(place, order.ticket, now);
   order.parameters = work.parameters;
   return order;
 }
 
-used_result gradients_policy::on_result(const trainer_result& news, keeper_books& books,
+used_result gradients_policy::on_result(const trainer_result& news, server_records& records,
                                         moment now) {
   const auto outcome =
     coordinator_->push(news.trainer, news.ticket, news.values.values(), news.sums.sample_count);
   if (outcome.is_void())
     throw std::logic_error("gradients policy: the staleness rule does not know an order");
   const auto& decision = outcome.decision;
-  auto& statistics = books.roster.statistics();
+  auto& statistics = records.roster.statistics();
   used_result result{.staleness = decision.staleness,
                      .is_discarded = decision.verdict == staleness_verdict::refuse,
                      .completes_step = decision.completes_step};
@@ -80,8 +80,8 @@ used_result gradients_policy::on_result(const trainer_result& news, keeper_books
       "the gradient of replica " + std::to_string(news.trainer) + ", or what it leads to,";
     return result;
   }
-  books.roster.release(outcome.released);
-  books.model.adopt(books.model.version() + 1, coordinator_->parameters(), news.sums);
+  records.roster.release(outcome.released);
+  records.model.adopt(records.model.version() + 1, coordinator_->parameters(), news.sums);
   std::ranges::copy(outcome.applied, std::back_inserter(moved_));
   for (const auto& x : std::exchange(moved_, {}))
     statistics.on_applied(x.trainer, x.staleness);
@@ -89,8 +89,8 @@ used_result gradients_policy::on_result(const trainer_result& news, keeper_books
 }
 
 // Its version counts, and is the one before.
-std::string gradients_policy::on_left_out(uint64_t, keeper_books& books, moment) {
-  books.model.adopt(books.model.version() + 1, coordinator_->parameters(), {});
+std::string gradients_policy::on_left_out(uint64_t, server_records& records, moment) {
+  records.model.adopt(records.model.version() + 1, coordinator_->parameters(), {});
   return {};
 }
 

@@ -1,9 +1,9 @@
-// Gradients policy: gradients without steps that all wait for. The keeper owns the main model and
+// Gradients policy: gradients without steps that all wait for. The parameter server owns the main model and
 // the optimizer; each trainer computes whole steps of its own and gets the newest parameters with
 // the next one. Who waits, and what a late gradient is worth, is decided by the staleness rule
 // (coordinators/modes/asynchronous_coordinator.hpp).
 //
-//   trainer --gradient of its step--> keeper --applied, kept or discarded--> version + 1
+//   trainer --gradient of its step--> parameter server --applied, kept or discarded--> version + 1
 //      ^                                 |
 //      +---- the next step's order ------+   at once, or when the rule lets it go on
 //
@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "actors/orders/keeper_policy.hpp"
+#include "actors/orders/server_policy.hpp"
 #include "coordinators/modes/asynchronous_coordinator.hpp"
 
 #include <optional>
@@ -24,27 +24,28 @@
 
 namespace troupe {
 
-class gradients_policy : public keeper_policy {
+class gradients_policy : public server_policy {
 public:
   /// `trainer_count` of the options is that of the roster.
   explicit gradients_policy(const asynchronous_options& options) : options_(options) {}
 
-  void begin(keeper_books& books, state_loader* saved) override;
+  void begin(server_records& records, state_loader* saved) override;
   void save(state_saver& out) const override { coordinator_->save(out); }
-  void on_joined(size_t seat) override { coordinator_->joined(seat); }
-  std::string on_lost(size_t seat, keeper_books& books, moment now) override;
+  void on_joined(size_t place) override { coordinator_->joined(place); }
+  std::string on_lost(size_t place, server_records& records, moment now) override;
   std::string remark() const override;
 
-  uint64_t piece_limit(keeper_books& books) override { return books.model.step_limit(); }
-  std::optional<trainer_order> order_for(size_t seat, keeper_books& books, moment now) override;
-  used_result on_result(const trainer_result& news, keeper_books& books, moment now) override;
+  uint64_t piece_limit(server_records& records) override { return records.model.step_limit(); }
+  std::optional<trainer_order> order_for(size_t place, server_records& records,
+                                         moment now) override;
+  used_result on_result(const trainer_result& news, server_records& records, moment now) override;
 
-  std::string on_left_out(uint64_t piece, keeper_books& books, moment now) override;
+  std::string on_left_out(uint64_t piece, server_records& records, moment now) override;
   std::string in_words(uint64_t piece) const override { return "step " + std::to_string(piece); }
   piece_rows rows_of(uint64_t piece) const override { return {piece, 1, 0}; }
 
-  uint64_t next_step(const keeper_books& books) const override {
-    return books.roster.begun_count();
+  uint64_t next_step(const server_records& records) const override {
+    return records.roster.begun_count();
   }
   uint64_t piece_of(uint64_t, uint64_t step) const override { return step; }
 
@@ -53,7 +54,7 @@ private:
     return options_.consistency.mode == consistency_mode::half_synchronous;
   }
   /// The model with these is the run's now.
-  void count_applied(keeper_books& books);
+  void count_applied(server_records& records);
 
   asynchronous_options options_;
   std::optional<asynchronous_coordinator> coordinator_;

@@ -1,5 +1,5 @@
 // The vectors of an order or of its result on their way: published by who has them, expected by who
-// has the sheet. All are of the model's size; part k of the tensor is vector k.
+// has the header. All are of the model's size; part k of the tensor is vector k.
 
 #pragma once
 

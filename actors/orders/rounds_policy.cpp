@@ -9,8 +9,8 @@
 
 namespace troupe {
 
-void rounds_policy::begin(keeper_books& books, state_loader* saved) {
-  const auto initial = books.model.parameters().values();
+void rounds_policy::begin(server_records& records, state_loader* saved) {
+  const auto initial = records.model.parameters().values();
   const auto& [plan, rounds, slot_count] = options_;
   rounds_.emplace(rounds, initial);
   last_ticket_ = 0;
@@ -37,32 +37,33 @@ void rounds_policy::load(state_loader& in) {
       copy_values(in.vector().values(), state.slot(i).begin());
 }
 
-uint64_t rounds_policy::piece_limit(keeper_books& books) {
-  const auto version = books.model.version();
-  if (!open_ && version < books.model.step_limit()) {
+uint64_t rounds_policy::piece_limit(server_records& records) {
+  const auto version = records.model.version();
+  if (!open_ && version < records.model.step_limit()) {
     open_ = true;
     begin_ = version;
     end_ = round_end(options_.plan, version, options_.rounds.local_steps);
     std::ranges::fill(sums_, batch_sums{});
-    books.roster.start_anew();
+    records.roster.start_anew();
   }
   return open_ ? sums_.size() : 0;
 }
 
-std::optional<trainer_order> rounds_policy::order_for(size_t seat, keeper_books& books,
+std::optional<trainer_order> rounds_policy::order_for(size_t place, server_records& records,
                                                       moment now) {
   trainer_order order;
   order.task = trainer_task::local_steps;
   order.ticket = ++last_ticket_;
-  order.member = books.roster.take(seat, order.ticket, now);
-  order.first_step = books.model.version();
+  order.member = records.roster.take(place, order.ticket, now);
+  order.first_step = records.model.version();
   order.step_count = end_ - order.first_step;
   order.parameters = rounds_->work_of(order.member).parameters;
   order.state = states_[order.member];
   return order;
 }
 
-used_result rounds_policy::on_result(const trainer_result& news, keeper_books& books, moment now) {
+used_result rounds_policy::on_result(const trainer_result& news, server_records& records,
+                                     moment now) {
   const auto who = "the model of member " + std::to_string(news.member);
   if (!news.finite)
     return {.not_finite = who};
@@ -72,7 +73,7 @@ used_result rounds_policy::on_result(const trainer_result& news, keeper_books& b
     rounds_->round(),
     {.child = news.member, .values = news.values, .sample_count = news.sums.sample_count})) {
   case round_verdict::closed:
-    close_round(books, now);
+    close_round(records, now);
     break;
   case round_verdict::diverged:
     return {.not_finite = who + ", or the one it was merged to,"};
@@ -93,14 +94,14 @@ std::string rounds_policy::in_words(uint64_t piece) const {
 }
 
 // It goes on from the main model with the next round, and the state that it had.
-std::string rounds_policy::on_left_out(uint64_t piece, keeper_books& books, moment now) {
+std::string rounds_policy::on_left_out(uint64_t piece, server_records& records, moment now) {
   switch (rounds_->leave_out(piece)) {
   case round_verdict::misfit:
     return "too few members are left to merge";
   case round_verdict::diverged:
     return "the model that the others were merged to is not finite";
   case round_verdict::closed:
-    close_round(books, now);
+    close_round(records, now);
     break;
   case round_verdict::waits:
   case round_verdict::duplicate:
@@ -111,9 +112,9 @@ std::string rounds_policy::on_left_out(uint64_t piece, keeper_books& books, mome
   return {};
 }
 
-void rounds_policy::close_round(keeper_books& books, moment now) {
+void rounds_policy::close_round(server_records& records, moment now) {
   open_ = false;
-  books.roster.statistics().on_barrier(now);
+  records.roster.statistics().on_barrier(now);
   batch_sums total;
   for (const auto& part : sums_)
     total = total + part;
@@ -123,7 +124,7 @@ void rounds_policy::close_round(keeper_books& books, moment now) {
     copy_values(rounds_->evaluated_parameters(), average.values().begin());
     main = average;
   }
-  books.model.adopt(end_, main, total);
+  records.model.adopt(end_, main, total);
 }
 
 } // namespace troupe

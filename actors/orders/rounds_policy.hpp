@@ -1,4 +1,4 @@
-// Rounds policy: the strategy `parameters`. The keeper owns the main model and the members'
+// Rounds policy: the strategy `parameters`. The parameter server owns the main model and the members'
 // optimizer states; members train alone for some steps, on whichever trainer is free, and when all
 // of a round are back their models are merged (coordinators/modes/local_rounds.hpp).
 //
@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "actors/orders/keeper_policy.hpp"
+#include "actors/orders/server_policy.hpp"
 #include "coordinators/modes/local_rounds.hpp"
 
 #include <optional>
@@ -25,31 +25,32 @@ struct rounds_policy_options {
   size_t slot_count = 0; ///< of a member's optimizer state
 };
 
-class rounds_policy : public keeper_policy {
+class rounds_policy : public server_policy {
 public:
   explicit rounds_policy(const rounds_policy_options& options) : options_(options) {}
 
-  void begin(keeper_books& books, state_loader* saved) override;
+  void begin(server_records& records, state_loader* saved) override;
   void save(state_saver& out) const override;
 
   /// Opens a round if it may.
-  uint64_t piece_limit(keeper_books& books) override;
-  std::optional<trainer_order> order_for(size_t seat, keeper_books& books, moment now) override;
-  used_result on_result(const trainer_result& news, keeper_books& books, moment now) override;
+  uint64_t piece_limit(server_records& records) override;
+  std::optional<trainer_order> order_for(size_t place, server_records& records,
+                                         moment now) override;
+  used_result on_result(const trainer_result& news, server_records& records, moment now) override;
 
-  std::string on_left_out(uint64_t piece, keeper_books& books, moment now) override;
+  std::string on_left_out(uint64_t piece, server_records& records, moment now) override;
   std::string in_words(uint64_t piece) const override;
   piece_rows rows_of(uint64_t piece) const override { return {begin_, end_ - begin_, piece}; }
 
-  uint64_t next_step(const keeper_books& books) const override {
-    return open_ ? end_ : books.model.version();
+  uint64_t next_step(const server_records& records) const override {
+    return open_ ? end_ : records.model.version();
   }
   uint64_t piece_of(uint64_t member, uint64_t) const override { return member; }
   uint64_t round() const override { return rounds_->round(); }
 
 private:
   void load(state_loader& in);
-  void close_round(keeper_books& books, moment now);
+  void close_round(server_records& records, moment now);
 
   rounds_policy_options options_;
   std::optional<local_rounds> rounds_;

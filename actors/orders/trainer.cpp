@@ -80,7 +80,7 @@ std::string trainer_state::work_in_hand() const {
 void trainer_state::take_local_steps(const trainer_order& order, trainer_result& result) {
   auto& pool = *options_.pool;
   training_->begin(order.parameters.values(), {pool.acquire(), pool.acquire(), pool.acquire()});
-  // A copy: were this trainer lost half way, another would go on from the keeper's.
+  // A copy: were this trainer lost half way, another would go on from the parameter server's.
   result.state = order.state.copy();
   for (auto step = order.first_step; step < order.first_step + order.step_count; ++step) {
     if (!options_.plan.slice_exists(step, order.member))
@@ -123,10 +123,10 @@ void trainer_state::answer(const trainer_order& order, trainer_result result) {
                          trace_flow{flow_content::result, {order.ticket, order.first_step}}};
   const auto& delay_of = options_.hooks.answer_delay;
   if (!delay_of)
-    return self_->send(order.keeper, std::move(result));
+    return self_->send(order.server, std::move(result));
   const auto delay = delay_of(order.trainer, order.first_step);
   result.computed += delay;
-  self_->delayed_send(order.keeper, delay, std::move(result));
+  self_->delayed_send(order.server, delay, std::move(result));
 }
 
 void trainer_state::on_evaluation(const evaluation_order& order) {

@@ -1,11 +1,11 @@
-// Trainer: the replica of the modes where a keeper owns all parameters. It computes what it is
+// Trainer: the replica of the modes where a parameter server owns all parameters. It computes what it is
 // ordered to: the gradient of a whole step, the local steps of a member, clients of a federated
 // round, its share of an evaluation. What it answers follows from the order and the job alone.
 //
-//   keeper --trainer_order--> trainer --trainer_result--> keeper
-//   keeper --evaluation_order--> trainer --evaluation--> director
+//   parameter server --trainer_order--> trainer --trainer_result--> parameter server
+//   parameter server --evaluation_order--> trainer --evaluation--> director
 //
-// The keeper decides what may begin: of views, horizons and requests to hold a trainer hears nothing.
+// The parameter server decides what may begin: of views, horizons and requests to hold a trainer hears nothing.
 
 #pragma once
 
@@ -66,7 +66,7 @@ private:
   batch rows_of(uint64_t step, size_t slice);
   void take_local_steps(const trainer_order& order, trainer_result& result);
   void train_clients(const trainer_order& order, trainer_result& result);
-  /// Tells the keeper, later than it could if a test wants this trainer to be slow.
+  /// Tells the parameter server, later than it could if a test wants this trainer to be slow.
   void answer(const trainer_order& order, trainer_result result);
 
   trainer_actor::pointer self_;

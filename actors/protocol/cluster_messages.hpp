@@ -56,27 +56,27 @@ auto inspect(auto& f, cluster_view& x) {
 }
 
 /// director -> all nodes, and again every second. How far training may go, and what has arrived.
-struct course {
+struct directive {
   uint64_t term = 0;
-  uint64_t sequence = 0; ///< of courses and holds within the term; the higher one wins
+  uint64_t sequence = 0; ///< of directives and holds within the term; the higher one wins
   horizon_rule rule;
   uint64_t row_version = 0;        ///< rows up to this version are complete: their reports may go
   uint64_t checkpoint_version = 0; ///< of the last complete checkpoint: older copies may go
   uint64_t round = 0; ///< counts when the director wants to know what was done: reports carry it
   uint64_t sent = 0;  ///< when, in nanoseconds of the director's clock
 
-  friend bool operator==(const course&, const course&) = default;
+  friend bool operator==(const directive&, const directive&) = default;
 };
 
-auto inspect(auto& f, course& x) {
-  return sealed(f, "troupe.course", x.term, x.sequence, x.rule.version, x.rule.final,
+auto inspect(auto& f, directive& x) {
+  return sealed(f, "troupe.directive", x.term, x.sequence, x.rule.version, x.rule.final,
                 x.rule.reductions, x.row_version, x.checkpoint_version, x.round, x.sent);
 }
 
 /// director -> all nodes, until all that compute have answered. Start no further step.
 struct hold_request {
   uint64_t term = 0;
-  uint64_t sequence = 0; ///< as in `course`; also names the round
+  uint64_t sequence = 0; ///< as in `directive`; also names the round
 
   friend bool operator==(const hold_request&, const hold_request&) = default;
 };
@@ -85,7 +85,7 @@ auto inspect(auto& f, hold_request& x) {
   return sealed(f, "troupe.hold_request", x.term, x.sequence);
 }
 
-/// node -> director. This process starts no step from `next_step` on until the next course
+/// node -> director. This process starts no step from `next_step` on until the next directive
 /// (coordinators/run/hold_rule.hpp).
 auto inspect(auto& f, hold_answer& x) {
   return sealed(f, "troupe.hold_answer", x.name, x.view, x.next_step, x.shard_versions);
@@ -96,15 +96,16 @@ struct shard_numbers {
   uint64_t version = 0;
   uint64_t first_element = 0;  ///< of the shard's span
   std::vector<double> numbers; ///< of the optimizer; usually none
-  bool keeps_book = false;
-  batch_sums book; ///< figures since the last finished epoch, from the shard that keeps the book
+  bool keeps_metrics = false;
+  batch_sums
+    metrics; ///< figures since the last finished epoch, from the shard that keeps the metrics
 
   friend bool operator==(const shard_numbers&, const shard_numbers&) = default;
 };
 
 auto inspect(auto& f, shard_numbers& x) {
-  return sealed(f, "troupe.shard_numbers", x.version, x.first_element, x.numbers, x.keeps_book,
-                x.book);
+  return sealed(f, "troupe.shard_numbers", x.version, x.first_element, x.numbers, x.keeps_metrics,
+                x.metrics);
 }
 
 auto inspect(auto& f, awaited& x) {
@@ -124,11 +125,11 @@ auto inspect(auto& f, link_report& x) {
                x.came, x.carrier);
 }
 
-/// What two clocks are compared by: nanoseconds of the director's, and of the node's. Zero: no course yet.
+/// What two clocks are compared by: nanoseconds of the director's, and of the node's. Zero: no directive yet.
 struct clock_stamps {
-  uint64_t course_sent = 0;  ///< of the last course, by the director's clock
-  uint64_t course_heard = 0; ///< when that came, by the node's
-  uint64_t told = 0;         ///< when this left, likewise
+  uint64_t directive_sent = 0;  ///< of the last directive, by the director's clock
+  uint64_t directive_heard = 0; ///< when that came, by the node's
+  uint64_t told = 0;            ///< when this left, likewise
 
   friend bool operator==(const clock_stamps&, const clock_stamps&) = default;
 };
@@ -142,7 +143,7 @@ struct node_report {
   std::optional<uint64_t> held;         ///< the newest version that is whole here
   std::vector<uint64_t> shard_versions; ///< of local shards with a span
   std::vector<replica_status> replicas; ///< of local replicas
-  uint64_t round = 0;                   ///< of the last course when they were asked
+  uint64_t round = 0;                   ///< of the last directive when they were asked
   std::vector<std::string> unreachable; ///< members it has no link to
   traffic wire;                         ///< with other processes
   std::vector<awaited> waits;           ///< what it waits for; none: it works
@@ -166,8 +167,8 @@ struct node_report {
 auto inspect(auto& f, node_report& x) {
   return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, x.left, x.held,
                 x.shard_versions, x.replicas, x.round, x.unreachable, x.wire, x.waits, x.work,
-                x.replicas_lost, x.figures, x.clock.course_sent, x.clock.course_heard, x.clock.told,
-                x.links);
+                x.replicas_lost, x.figures, x.clock.directive_sent, x.clock.directive_heard,
+                x.clock.told, x.links);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

@@ -25,7 +25,7 @@ struct trainer_figures {
   std::vector<named_statistics> replicas;
   std::vector<std::string>
     left_out{};            ///< work that nobody does any more, with its rows: for people
-  client_totals clients{}; ///< of federated training, since its keeper began
+  client_totals clients{}; ///< of federated training, since its parameter server began
 
   friend bool operator==(const trainer_figures&, const trainer_figures&) = default;
 };
@@ -37,14 +37,14 @@ auto inspect(auto& f, trainer_statistics& x) {
 }
 
 auto inspect(auto& f, named_statistics& x) {
-  return f(x.who, x.figures, x.portion);
+  return f(x.who, x.figures, x.partition);
 }
 
-auto inspect(auto& f, seam_wait& x) {
+auto inspect(auto& f, boundary_wait& x) {
   return inspect_fields(f, x.whom, x.count, x.time, x.longest);
 }
 
-auto inspect(auto& f, seam_waits& x) {
+auto inspect(auto& f, boundary_waits& x) {
   return inspect_fields(f, x.computed, x.waits);
 }
 

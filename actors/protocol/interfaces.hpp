@@ -1,14 +1,14 @@
 // The actors of synchronous training, as each sees the others: the whole protocol on one page.
 //
-//   observer <--progress, finished-- director ==view, course, hold, tensors==> node
-//                                      ^  ^                                     | view, horizon,
-//                evaluation -----------+  +---- training report, not finite     | hold, start
-//                                      |              |                         v
-//                                   replica <====> shard                 replicas, shards
+//   observer <--progress, finished-- director ==view, directive, hold, tensors==> node
+//                                      ^  ^                                        | view, horizon,
+//                evaluation -----------+  +---- training report, not finite        | hold, start
+//                                      |              |                            v
+//                                   replica <====> shard                    replicas, shards
 //                                        contribution, parameter span
 //
 //   node <==tensors: piece, want, credit, stamp==> node of another process
-//        <==order sheet, result sheet==>
+//        <==order header, result header==>
 //
 // Double lines may cross a wire, where messages are lost with their link, come late, or twice; in
 // one process everything else is a pointer. Every message is idempotent: it says what is, not what
@@ -50,7 +50,7 @@ using replica_actor = step_member_actor::extend<
   // Gradients to be added for other processes. Answered to the node with a `contribution`.
   caf::reacts_to<summation>,
   // Rows between two segments, from a replica that shares the model.
-  caf::reacts_to<seam>,
+  caf::reacts_to<boundary>,
   // Parameters that it asked its node for.
   caf::reacts_to<segment_parameters>,
   // To itself: the next tile.
@@ -77,19 +77,19 @@ using shard_actor = owner_actor::extend<
   // Another shard's share of the gradient's norm; only when it is clipped by norm.
   caf::reacts_to<block_sums>>;
 
-/// Whoever takes a keeper's orders, one at a time: a trainer, or who stands for one elsewhere.
+/// Whoever takes a parameter server's orders, one at a time: a trainer, or who stands for one elsewhere.
 using order_taker_actor = caf::typed_actor<
-  // A gradient, or a member's local steps. Answered to the keeper with a `trainer_result`.
+  // A gradient, or a member's local steps. Answered to the parameter server with a `trainer_result`.
   caf::reacts_to<trainer_order>,
   // A share of an evaluation. Answered to the director with an `evaluation`.
   caf::reacts_to<evaluation_order>>;
 
-/// The replica of the modes where one actor, the keeper, owns all parameters: it computes what it is
+/// The replica of the modes where one actor, the parameter server, owns all parameters: it computes what it is
 /// ordered to.
 using trainer_actor = worker_actor::extend_with<order_taker_actor>;
 
 /// The shard of those modes: it decides who computes what next.
-using keeper_actor = owner_actor::extend<
+using server_actor = owner_actor::extend<
   // What came of an order. To itself: time passes.
   caf::reacts_to<trainer_result>, caf::reacts_to<atom::tick>,
   // No order for a further step until the next horizon: the index to answer under, and the round.
@@ -98,7 +98,7 @@ using keeper_actor = owner_actor::extend<
 
 /// Whoever hears of results: the director, or the node that stands for it.
 using reports_actor = caf::typed_actor<
-  // Sums over the steps since the last row, from the shard that keeps the book.
+  // Sums over the steps since the last row, from the shard that keeps the metrics.
   caf::reacts_to<training_report>,
   // Sums over chunks of the test and validation rows, from a replica.
   caf::reacts_to<evaluation>,
@@ -111,7 +111,7 @@ using reports_actor = caf::typed_actor<
 using relay_actor = caf::typed_actor<
   // A gradient for the shards of other processes; rows between two segments for their replicas;
   // whether a local replica needs a segment's parameters.
-  caf::reacts_to<contribution>, caf::reacts_to<seam>, caf::reacts_to<segment_request>,
+  caf::reacts_to<contribution>, caf::reacts_to<boundary>, caf::reacts_to<segment_request>,
   // A version of a local span, for the replicas of other processes.
   caf::reacts_to<parameter_span>,
   // A local shard's share of the gradient's norm, for the shards of other processes.
@@ -137,15 +137,15 @@ using node_actor = tensor_actor::extend<
   // director: who takes part. The higher one wins.
   caf::reacts_to<cluster_view>,
   // director: how far training goes, and what it has of the reports.
-  caf::reacts_to<course>,
-  // director: start no further step until the next course.
+  caf::reacts_to<directive>,
+  // director: start no further step until the next directive.
   caf::reacts_to<hold_request>,
   // The few numbers of a checkpoint's state, from the director.
   caf::reacts_to<shard_numbers>,
-  // An order of a keeper there to a trainer here; its vectors come in pieces.
-  caf::reacts_to<order_sheet>,
-  // What came of an order of the keeper here; likewise.
-  caf::reacts_to<result_sheet>>;
+  // An order of a parameter server there to a trainer here; its vectors come in pieces.
+  caf::reacts_to<order_header>,
+  // What came of an order of the parameter server here; likewise.
+  caf::reacts_to<result_header>>;
 
 /// The director as the nodes see it.
 using director_link_actor = tensor_actor::extend_with<reports_actor>::extend<
@@ -188,7 +188,7 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
 /// A node as its own process sees it.
 using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   // The rest of what a relay takes: see there.
-  caf::reacts_to<contribution>, caf::reacts_to<seam>, caf::reacts_to<segment_request>,
+  caf::reacts_to<contribution>, caf::reacts_to<boundary>, caf::reacts_to<segment_request>,
   caf::reacts_to<parameter_span>, caf::reacts_to<block_sums>,
   caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
   // The way to the director, and the incarnation under which this process joined over it; the
@@ -196,9 +196,9 @@ using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   caf::reacts_to<uint64_t, director_link_actor>,
   // The way to another process: its name, and its incarnation.
   caf::reacts_to<std::string, uint64_t, node_actor>,
-  // An order of the keeper here to a trainer elsewhere.
+  // An order of the parameter server here to a trainer elsewhere.
   caf::reacts_to<distant_order>,
-  // What came of an order of a keeper elsewhere.
+  // What came of an order of a parameter server elsewhere.
   caf::reacts_to<trainer_result>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
@@ -274,7 +274,7 @@ CAF_ADD_TYPE_ID(troupe_handles, (troupe::local_node_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::links_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::tensor_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::trainer_actor))
-CAF_ADD_TYPE_ID(troupe_handles, (troupe::keeper_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::server_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::model_listener_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::parameters_coordinator_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::gradients_coordinator_actor))

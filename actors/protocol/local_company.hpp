@@ -1,10 +1,10 @@
 // Local company: the actors of a process that compute, and those that own parameters, each with
 // every handle that its node can use. A run has one of three companies:
 //
-//                   workers     owners      members   the lists of their own
-//   marching        replicas    shards      replicas  replicas, shards
-//   solving         the solver  the solver  the solver
-//   under a keeper  trainers    the keeper            trainers, keeper
+//                       workers     owners      members     the lists of their own
+//   synchronous         replicas    shards      replicas    replicas, shards
+//   solving             the solver  the solver  the solver
+//   parameter server    trainers    the server              trainers, server
 
 #pragma once
 
@@ -22,7 +22,7 @@ struct local_company {
   std::vector<replica_actor> replicas;
   std::vector<shard_actor> shards;
   std::vector<trainer_actor> trainers;
-  keeper_actor keeper; ///< null: elsewhere, or there is none
+  server_actor server; ///< null: elsewhere, or there is none
 
   void add_worker(const step_member_actor& x) {
     workers.emplace_back(x);
@@ -40,9 +40,9 @@ struct local_company {
     owners.emplace_back(x);
     shards.push_back(x);
   }
-  void add(const keeper_actor& x) {
+  void add(const server_actor& x) {
     owners.emplace_back(x);
-    keeper = x;
+    server = x;
   }
 };
 

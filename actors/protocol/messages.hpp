@@ -133,7 +133,7 @@ auto inspect(auto& f, shard_entry& x) {
   return f(x.actor, x.blocks);
 }
 
-/// A trainer, for the keeper beside the node.
+/// A trainer, for the parameter server beside the node.
 struct trainer_entry {
   order_taker_actor actor;
   replica_name name{}; ///< for people
@@ -146,7 +146,7 @@ auto inspect(auto& f, trainer_entry& x) {
   return f(x.actor, x.name, x.life);
 }
 
-/// node -> its replicas and shards, or keeper. Who takes part, who owns what, and the version to start from.
+/// node -> its replicas and shards, or parameter server. Who takes part, who owns what, and the version to start from.
 /// The order of entries gives each actor its index. The higher (term, number) wins.
 struct view {
   uint64_t term = 0;
@@ -159,7 +159,8 @@ struct view {
   bool wired = false;     ///< some replica or shard is in another process: the relay carries
   std::vector<replica_entry> replicas;
   std::vector<shard_entry> shards;
-  std::vector<trainer_entry> trainers; ///< who takes a keeper's orders; none where there is none
+  std::vector<trainer_entry>
+    trainers;              ///< who takes a parameter server's orders; none where there is none
   bool is_careful = false; ///< who computed before was lost: replicas begin a little later
   /// Which parameters are in the buffers of versions; null: all. It is of this process, and stays there.
   std::shared_ptr<const element_window> window;
@@ -211,7 +212,7 @@ auto inspect(auto& f, span_hash& x) {
   return sealed(f, "troupe.span_hash", x.term, x.version, x.blocks, x.hash);
 }
 
-/// shard -> director, from the shard that keeps the book.
+/// shard -> director, from the shard that keeps the metrics.
 struct training_report {
   uint64_t term = 0;
   uint64_t version = 0;
@@ -267,7 +268,7 @@ struct replica_status {
   uint64_t version = 0;        ///< the version it works on
   uint64_t sample_count = 0;   ///< training samples computed, repetitions included
   uint64_t steps_executed = 0; ///< steps in which it computed at least one slice
-  seam_waits waits{};          ///< of a split model: in its group
+  boundary_waits waits{};      ///< of a split model: in its group
 
   friend bool operator==(const replica_status&, const replica_status&) = default;
 };

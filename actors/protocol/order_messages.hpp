@@ -1,7 +1,7 @@
-// Orders of a keeper to trainers of other processes, and what comes of them: fields, meaning,
+// Orders of a parameter server to trainers of other processes, and what comes of them: fields, meaning,
 // units.
 //
-// Sheets say what is ordered and what came of it. The vectors that belong to them (parameters, a
+// Headers say what is ordered and what came of it. The vectors that belong to them (parameters, a
 // gradient, a member's state) travel beside them in pieces, as far as there is credit. All may be
 // lost, late, or come twice: an order has a number that no other has in its term, and whoever
 // misses something of it asks.
@@ -30,15 +30,15 @@ struct trainer_life {
   friend auto operator<=>(const trainer_life&, const trainer_life&) = default;
 };
 
-/// The keeper's process -> a trainer's, and again while its result is missing.
-struct order_sheet {
+/// The parameter server's process -> a trainer's, and again while its result is missing.
+struct order_header {
   uint64_t term = 0;
   uint64_t number = 0;  ///< of the order: counts those of the term, to whomever they went
   uint64_t replica = 0; ///< among those of the process
   bool evaluates = false;
   // A trainer_order.
   trainer_task task = trainer_task::gradient;
-  uint64_t trainer = 0; ///< the index by which the keeper knows it
+  uint64_t trainer = 0; ///< the index by which the parameter server knows it
   uint64_t member = 0;
   uint64_t first_step = 0; ///< of an evaluation its version
   uint64_t step_count = 1;
@@ -51,29 +51,29 @@ struct order_sheet {
   uint64_t last = 0;    ///< the newest order of this process
   uint64_t attempt = 0; ///< of a trainer_order for clients
 
-  friend bool operator==(const order_sheet&, const order_sheet&) = default;
+  friend bool operator==(const order_header&, const order_header&) = default;
 };
 
 template <>
 inline constexpr trainer_task last_of<trainer_task> = trainer_task::clients;
 
-auto inspect(auto& f, order_sheet& x) {
-  return sealed(f, "troupe.order_sheet", x.term, x.number, x.replica, x.evaluates, x.task,
+auto inspect(auto& f, order_header& x) {
+  return sealed(f, "troupe.order_header", x.term, x.number, x.replica, x.evaluates, x.task,
                 x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open,
                 x.last, x.attempt);
 }
 
 /// Vectors that come back when the result is finite: what went out, moved along; the two halves of
 /// clients' words.
-inline uint64_t result_vector_count(const order_sheet& x) {
+inline uint64_t result_vector_count(const order_header& x) {
   if (x.evaluates)
     return 0;
   return x.task == trainer_task::clients ? 2 : x.vector_count;
 }
 
-/// A trainer's process -> the keeper's. An evaluation's sums go to the director instead, and no
+/// A trainer's process -> the parameter server's. An evaluation's sums go to the director instead, and no
 /// vectors travel.
-struct result_sheet {
+struct result_header {
   uint64_t term = 0;
   uint64_t number = 0; ///< of the order
   batch_sums sums;
@@ -83,19 +83,19 @@ struct result_sheet {
   bool is_lost = false;      ///< the trainer has ended: nothing comes of its orders any more
   std::vector<client_figure> clients{}; ///< of an order for clients: what each did
 
-  friend bool operator==(const result_sheet&, const result_sheet&) = default;
+  friend bool operator==(const result_header&, const result_header&) = default;
 };
 
 auto inspect(auto& f, client_figure& x) {
   return inspect_fields(f, x.loss, x.norm, x.verdict);
 }
 
-auto inspect(auto& f, result_sheet& x) {
-  return sealed(f, "troupe.result_sheet", x.term, x.number, x.sums, x.finite, x.computed_ns,
+auto inspect(auto& f, result_header& x) {
+  return sealed(f, "troupe.result_header", x.term, x.number, x.sums, x.finite, x.computed_ns,
                 x.vector_count, x.is_lost, x.clients);
 }
 
-/// A distant trainer -> its node: what the keeper wants of the trainer it stands for. Never crosses
+/// A distant trainer -> its node: what the parameter server wants of the trainer it stands for. Never crosses
 /// a wire.
 struct distant_order {
   trainer_life who;

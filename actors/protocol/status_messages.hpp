@@ -16,20 +16,20 @@ namespace troupe {
 struct node_status {
   std::string name;
   bool is_director = false;
-  bool is_linked = false;               ///< there is a link to it
-  bool takes_part = false;              ///< the view names it
-  uint64_t replicas = 0;                ///< in the view, else in the cluster file
-  uint64_t shards = 0;                  ///< likewise
-  uint64_t slices = 0;                  ///< it computes
-  uint64_t spans = 0;                   ///< of the parameters that it owns
-  std::optional<uint64_t> version;      ///< the newest that was whole there
-  std::vector<uint64_t> shard_versions; ///< of its spans
-  std::vector<awaited> waits;           ///< none: it works, or was never heard
-  double silence = -1;                  ///< seconds since it was heard; -1: never
-  uint64_t samples = 0;                 ///< computed, repetitions included
-  traffic wire{};                       ///< with other processes
-  std::vector<std::string> portions{};  ///< of a split model, what each replica carries, in words
-  std::vector<work_piece> pieces{};     ///< that its actors are at, the longest first
+  bool is_linked = false;                ///< there is a link to it
+  bool takes_part = false;               ///< the view names it
+  uint64_t replicas = 0;                 ///< in the view, else in the cluster file
+  uint64_t shards = 0;                   ///< likewise
+  uint64_t slices = 0;                   ///< it computes
+  uint64_t spans = 0;                    ///< of the parameters that it owns
+  std::optional<uint64_t> version;       ///< the newest that was whole there
+  std::vector<uint64_t> shard_versions;  ///< of its spans
+  std::vector<awaited> waits;            ///< none: it works, or was never heard
+  double silence = -1;                   ///< seconds since it was heard; -1: never
+  uint64_t samples = 0;                  ///< computed, repetitions included
+  traffic wire{};                        ///< with other processes
+  std::vector<std::string> partitions{}; ///< of a split model, what each replica carries, in words
+  std::vector<work_piece> pieces{};      ///< that its actors are at, the longest first
   double late = 0;       ///< seconds that its node was called later than it should, at worst
   std::string trouble{}; ///< why it is not linked, as far as that is known
 
@@ -39,7 +39,7 @@ struct node_status {
 auto inspect(auto& f, node_status& x) {
   return plain(f, "troupe.node_status", x.name, x.is_director, x.is_linked, x.takes_part,
                x.replicas, x.shards, x.slices, x.spans, x.version, x.shard_versions, x.waits,
-               x.silence, x.samples, x.wire, x.portions, x.pieces, x.late, x.trouble);
+               x.silence, x.samples, x.wire, x.partitions, x.pieces, x.late, x.trouble);
 }
 
 /// What holds up a run, or could.

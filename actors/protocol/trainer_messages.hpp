@@ -1,4 +1,4 @@
-// The messages between a keeper and its trainers, the replicas of the modes where one actor owns
+// The messages between a parameter server and its trainers, the replicas of the modes where one actor owns
 // all parameters (coordinators/job/training_modes.hpp). They stay in their process.
 
 #pragma once
@@ -24,11 +24,11 @@ enum class trainer_task : uint8_t {
   clients      ///< the clients at `positions` of a round's cohort, each from `parameters`
 };
 
-/// keeper -> trainer. Answered with one `trainer_result`; a trainer has one order at a time. The
-/// answer counts only while the keeper thinks that this trainer has this piece of work.
+/// parameter server -> trainer. Answered with one `trainer_result`; a trainer has one order at a time. The
+/// answer counts only while the parameter server thinks that this trainer has this piece of work.
 struct trainer_order {
   trainer_task task = trainer_task::gradient;
-  keeper_actor keeper;     ///< whom to answer
+  server_actor server;     ///< whom to answer
   uint64_t trainer = 0;    ///< the trainer's index, returned
   uint64_t ticket = 0;     ///< of this order, no other has it; returned
   uint64_t member = 0;     ///< the slice of each step to train on; of clients the piece's number
@@ -40,7 +40,7 @@ struct trainer_order {
   uint64_t attempt = 0;    ///< of clients: at the round (coordinators/modes/federated_rounds.hpp)
 };
 
-/// trainer -> keeper: what came of an order. It follows from the order and the job alone, so what a
+/// trainer -> parameter server: what came of an order. It follows from the order and the job alone, so what a
 /// lost trainer had can be ordered again from another.
 struct trainer_result {
   uint64_t trainer = 0;
@@ -57,7 +57,7 @@ struct trainer_result {
   std::chrono::nanoseconds computed{0}; ///< time it took
 };
 
-/// keeper -> trainer. Evaluate these chunks of the test and validation rows; the sums go to
+/// parameter server -> trainer. Evaluate these chunks of the test and validation rows; the sums go to
 /// `director`.
 struct evaluation_order {
   reports_actor director;

@@ -15,7 +15,7 @@
 
 namespace troupe {
 
-/// The least time between two progress reports of a shard or keeper: often enough for the eye, too
+/// The least time between two progress reports of a shard or parameter server: often enough for the eye, too
 /// rare to cost anything.
 inline constexpr std::chrono::milliseconds progress_interval{100};
 

@@ -48,7 +48,7 @@ company::company(caf::actor_system& system, const job& resolved,
   const auto parameter_count = make_model(resolved, shape_of(*data))->layout().size();
   process_options here;
   const auto scope = scope_of(resolved.optimizer.kind);
-  const bool kept = has_keeper(resolved.training);
+  const bool kept = has_server(resolved.training);
   const auto shard_count =
     scope != optimizer_scope::solver && !kept
       ? options.shard_count.value_or(default_shard_count(system, parameter_count))
@@ -66,7 +66,7 @@ company::company(caf::actor_system& system, const job& resolved,
   for_director.trace = for_director.hides_work ? nullptr : options.trace;
   for_director.membership.expected = {
     {here.self.name, here.self.replica_count, here.self.shard_count}};
-  if (kept) // nobody is a spare: who gets work is the keeper's decision
+  if (kept) // nobody is a spare: who gets work is the parameter server's decision
     for_director.membership.slice_count = here.self.replica_count;
   for_director.membership.home = here.self.name;
   for_director.rule.checkpoint_every = here.checkpoint_every;

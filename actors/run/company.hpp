@@ -1,7 +1,7 @@
 // A company: the actors of one training run, spawned and wired in the application's actor system.
 //
 //   director (a thread of its own) ==> writer of checkpoints (likewise, if there are any)
-//      | cluster view, course
+//      | cluster view, directive
 //   node
 //      | view, horizon
 //      +--> replica 0 .. R-1   compute slices     (the scheduler's threads)
@@ -67,7 +67,7 @@ public:
   const std::vector<worker_actor>& replicas() const { return process_->actors().workers; }
   const model& network() const { return process_->network(); }
   /// Who owns all parameters (coordinators/job/training_modes.hpp); null where shards do.
-  const keeper_actor& keeper() const { return process_->actors().keeper; }
+  const server_actor& server() const { return process_->actors().server; }
   const local_node_actor& node() const { return process_->node(); }
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.

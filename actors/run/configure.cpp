@@ -2,10 +2,10 @@
 
 #include "actors/base/work_sharing.hpp"
 #include "actors/net/links/messages.hpp"
+#include "actors/protocol/boundary_messages.hpp"
 #include "actors/protocol/collective_messages.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
 #include "actors/protocol/order_messages.hpp"
-#include "actors/protocol/seam_messages.hpp"
 #include "actors/protocol/status_messages.hpp"
 #include "actors/protocol/tensor_messages.hpp"
 #include "actors/protocol/write_messages.hpp"

@@ -31,6 +31,6 @@ std::string_view name_of(wait_rule rule);
 /// Nothing once the run has ended, while it moves as it should, or has stood still for less than `patience`.
 /// Lacking processes are named at once.
 std::optional<wait_explanation> explain(const training_status& x,
-                                        milliseconds patience = wait_teller::patience_default);
+                                        milliseconds patience = wait_reporter::patience_default);
 
 } // namespace troupe

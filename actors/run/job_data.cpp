@@ -374,7 +374,7 @@ size_t threads_of(const job& x, const data_shape& shape) {
                                                         resolved.training.local_steps.value_or(1);
   work.parameter_count = make_model(resolved, shape)->layout().size();
   const auto replicas = *resolved.training.replicas * resolved.parallel.group_size();
-  work.has_one_replica = replicas == 1 && !has_keeper(resolved.training) &&
+  work.has_one_replica = replicas == 1 && !has_server(resolved.training) &&
                          scope_of(resolved.optimizer.kind) == optimizer_scope::element_wise;
   if (work.has_one_replica)
     work.slot_count = make_optimizer(resolved.optimizer)->slot_count();

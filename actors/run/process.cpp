@@ -6,7 +6,7 @@
 #include "actors/orders/distant_trainer.hpp"
 #include "actors/orders/federated_policy.hpp"
 #include "actors/orders/gradients_policy.hpp"
-#include "actors/orders/keeper.hpp"
+#include "actors/orders/parameter_server.hpp"
 #include "actors/orders/rounds_policy.hpp"
 #include "actors/orders/trainer.hpp"
 #include "actors/run/job_data.hpp"
@@ -35,8 +35,8 @@
 namespace troupe {
 
 size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
-  if (has_keeper(resolved.training))
-    return keeper_state_of(resolved).vector_count;
+  if (has_server(resolved.training))
+    return server_state_of(resolved).vector_count;
   switch (scope_of(resolved.optimizer.kind)) {
   case optimizer_scope::element_wise:
     return make_optimizer(resolved.optimizer)->slot_count();
@@ -68,7 +68,7 @@ std::optional<release_options> releases_of(const job& resolved) {
   return release_options{ledger_of(resolved), budget_of(resolved), *resolved.privacy.clip_norm};
 }
 
-std::shared_ptr<keeper_policy> policy_of(const job& resolved, const trainer_options& trainers) {
+std::shared_ptr<server_policy> policy_of(const job& resolved, const trainer_options& trainers) {
   const auto& training = resolved.training;
   const auto& plan = trainers.plan;
   const auto& layout = trainers.training.network->layout();
@@ -105,9 +105,10 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
     const roster_options roster{{resolved.runtime.attempts, given.lost_patience},
                                 std::chrono::seconds{resolved.runtime.lease}};
     local_.add(system.spawn(
-      keeper, keeper_options{options.plan, options.rows->evaluated(), policy_of(resolved, options),
-                             options.hooks, keeper_state_of(resolved), given.checkpoint_every,
-                             roster, rows_, ring_of(trace, "keeper", "result", "order")}));
+      parameter_server,
+      server_options{options.plan, options.rows->evaluated(), policy_of(resolved, options),
+                     options.hooks, server_state_of(resolved), given.checkpoint_every, roster,
+                     rows_, ring_of(trace, "server", "result", "order")}));
   }
   for (size_t i = 0; i < self_.replica_count; ++i) {
     options.gauge = new_gauge(given);
@@ -172,7 +173,7 @@ process::process(caf::actor_system& system, const job& resolved,
   else if (scope == optimizer_scope::element_wise)
     for_shards.rule = make_optimizer(resolved.optimizer);
   for_shards.follows_results = resolved.optimizer.plateau.patience.has_value();
-  if (has_keeper(resolved.training)) {
+  if (has_server(resolved.training)) {
     trainer_options for_trainers;
     for_trainers.rows = rows;
     for_trainers.plan = plan;
@@ -200,7 +201,7 @@ process::process(caf::actor_system& system, const job& resolved,
   node_options for_node;
   for_node.self = self_;
   for_node.wired = options.wired;
-  for_node.kept = has_keeper(resolved.training);
+  for_node.kept = has_server(resolved.training);
   for_node.network = network_;
   for_node.parameters = parameters_;
   for_node.has_point = for_shards.whole_rule && for_shards.whole_rule->point_slot();
@@ -217,7 +218,7 @@ process::process(caf::actor_system& system, const job& resolved,
     for_node.orders.slot_count = make_optimizer(resolved.optimizer)->slot_count();
   if (for_shards.whole_rule && for_shards.whole_rule->sum_count())
     for_node.block_numbers = block_number_count(*for_shards.whole_rule);
-  else if (changes.norm_max() > 0 && !has_keeper(resolved.training))
+  else if (changes.norm_max() > 0 && !has_server(resolved.training))
     for_node.block_numbers = 1;
   for_node.exchange = options.exchange;
   for_node.exchange.gradients = resolved.training.exchange;

@@ -32,7 +32,7 @@
 namespace troupe {
 
 struct trainer_options; // actors/orders/trainer.hpp
-struct node_options;    // actors/node/node_seat.hpp
+struct node_options;    // actors/node/node_context.hpp
 
 /// Tensors of the model's size that a job's optimizer keeps beside the parameters.
 size_t slot_count_of(const job& resolved, const parameter_layout& layout);
@@ -72,7 +72,7 @@ public:
   size_t buffers_made() const { return gradients_->made_count() + parameters_->made_count(); }
 
 private:
-  /// Trainers in place of replicas, and where there is to be a shard a keeper in its place.
+  /// Trainers in place of replicas, and where there is to be a shard a parameter server in its place.
   void spawn_trainers(caf::actor_system& system, const job& resolved, trainer_options options,
                       const process_options& given);
   /// Another replica's gauge; null in a process alone, whose work nobody judges.

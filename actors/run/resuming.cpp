@@ -22,15 +22,15 @@ std::optional<std::string> misfit_of(const checkpoint& x, const job& resolved,
   const auto& layout = network->layout();
   checkpoint_expectation expected{layout.size(), slot_count_of(resolved, layout), 0,
                                   plan.steps_in_epoch(), plan.batch_size};
-  if (has_keeper(resolved.training)) {
-    expected.number_count = keeper_state_of(resolved).number_count;
+  if (has_server(resolved.training)) {
+    expected.number_count = server_state_of(resolved).number_count;
     if (auto found = misfit(x, expected))
       return found;
     if (x.version < plan.last_version() && !is_version_of_longer_runs(resolved, plan, x.version))
       return "it is where a shorter run ended, in the middle of a round of this one";
     const auto is_sound = [](double number) { return std::isfinite(number) && number >= 0; };
     if (!std::ranges::all_of(x.optimizer_numbers, is_sound))
-      return "its numbers are none of a keeper's";
+      return "its numbers are none of a parameter server's";
     return std::nullopt;
   }
   if (scope_of(resolved.optimizer.kind) != optimizer_scope::whole_model)

@@ -18,7 +18,7 @@ trainer_record record_of(const named_statistics& one) {
                         ms(x.last_by),     ms(x.last_by_max),
                         ms(x.waited),      ms(x.computed),
                         ms(x.network),     {},
-                        one.portion};
+                        one.partition};
   result.lags.assign(x.lags.begin(), x.lags.end());
   return result;
 }

@@ -12,7 +12,7 @@ namespace troupe {
 
 namespace {
 
-/// Each view begins with all seams and segments anew.
+/// Each view begins with all boundaries and segments anew.
 template <class T>
 bool is_of(const view& now, const T& news) {
   return std::pair{news.term, news.number} == std::pair{now.term, now.number};
@@ -33,7 +33,7 @@ replica_actor::behavior_type replica_state::make_behavior(const replica_options&
     [this](const horizon& news) { on_horizon(news); },
     [this](atom::hold, uint64_t round) { on_hold(round); },
     [this](const summation& news) { on_summation(news); },
-    [this](const seam& news) { on_seam(news); },
+    [this](const boundary& news) { on_boundary(news); },
     [this](const segment_parameters& news) { on_segment_parameters(news); },
     [this](atom::tick) { work_on(); },
     [this](atom::status) { return status_; },
@@ -79,7 +79,7 @@ void replica_state::restart(const view& news) {
   computed_ = {};
   member_.reset();
   if (news.replicas[index_].shares_model())
-    member_ = std::make_unique<portion_member>(self_, options_, view_, index_, status_.waits);
+    member_ = std::make_unique<partition_member>(self_, options_, view_, index_, status_.waits);
   rule_.begin(options_.plan, elements_.size(), news.start_version);
   for (size_t k = 0; k < elements_.size(); ++k)
     if (elements_[k].empty())
@@ -146,7 +146,7 @@ void replica_state::advance() {
     if (action == replica_rule::action::evaluate) {
       evaluate(version);
     } else if (action == replica_rule::action::compute) {
-      computed_ = told_early_ = {};
+      computed_ = reported_early_ = {};
       compute(version);
     } else {
       return;
@@ -156,10 +156,10 @@ void replica_state::advance() {
     work_on();
 }
 
-void replica_state::on_seam(const seam& news) {
+void replica_state::on_boundary(const boundary& news) {
   if (!member_ || !is_of(view_, news))
     return;
-  member_->on_seam(news);
+  member_->on_boundary(news);
   if (!goes_on_)
     work_on();
 }

@@ -4,13 +4,13 @@
 // When to do what is decided by `replica_rule`; this shell keeps the parameters of the versions it
 // was told of, and does the work: gather rows, compute, send each gradient to every shard.
 // What it may add of them it adds before it sends: the sums below nodes of the canonical tree. Where a
-// model is split over several replicas, it does its portion of each (portion_member.hpp).
+// model is split over several replicas, it does its partition of each (partition_member.hpp).
 
 #pragma once
 
 #include "actors/base/guard.hpp"
 #include "actors/protocol/cluster_messages.hpp"
-#include "actors/step/portion_member.hpp"
+#include "actors/step/partition_member.hpp"
 #include "actors/step/replica_options.hpp"
 #include "coordinators/base/span_set.hpp"
 #include "coordinators/step/replica_rule.hpp"
@@ -100,7 +100,7 @@ private:
   bool adds_here() const;
   void on_summation(const summation& news);
 
-  void on_seam(const seam& news);
+  void on_boundary(const boundary& news);
   void on_segment_parameters(const segment_parameters& news);
   /// Of a model that is shared: computes a tile, and goes on with the next one after whatever came.
   void work_on();
@@ -117,7 +117,7 @@ private:
   index_range evaluation_share_;               ///< its chunks of an evaluation
   std::vector<index_range> elements_;          ///< by shard
   std::map<uint64_t, owned_version> versions_; ///< from the one in work
-  std::unique_ptr<portion_member> member_;     ///< where several share a model
+  std::unique_ptr<partition_member> member_;   ///< where several share a model
   bool goes_on_ = false;                       ///< it has told itself to
   batch_reader reader_;
   workspace memory_;
@@ -125,8 +125,8 @@ private:
   replica_status status_;
   std::vector<partial_sum> parts_; ///< of the step under way, while it is computed
   step_times times_;
-  span_set computed_;   ///< slices of the step that was begun last
-  span_set told_early_; ///< elements of its last part, which went out while it was computed
+  span_set computed_;       ///< slices of the step that was begun last
+  span_set reported_early_; ///< elements of its last part, which went out while it was computed
 };
 
 replica_actor::behavior_type replica(self_pointer<replica_actor, replica_state> self,

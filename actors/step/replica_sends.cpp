@@ -47,7 +47,7 @@ void replica_state::send_begun(uint64_t step, const partial_sum& part,
     part.sums, index_,    view_.term};
   news.is_begun = true;
   news.computed = computed_for();
-  told_early_.add(elements);
+  reported_early_.add(elements);
   for (size_t k = 0; k < elements_.size(); ++k)
     if (!elements_[k].empty() && elements.contains(elements_[k].end - 1))
       trace_send(options_.trace.get(), news, elements_[k], k);
@@ -70,10 +70,10 @@ void replica_state::send(uint64_t step, const partial_sum& part) {
   for (size_t k = 0; k < elements_.size(); ++k) {
     if (elements_[k].empty())
       continue;
-    const bool is_told = part.node.end == slices_.end &&
-                         told_early_.contains({elements_[k].end - 1, elements_[k].end});
+    const bool is_reported = part.node.end == slices_.end &&
+                             reported_early_.contains({elements_[k].end - 1, elements_[k].end});
     auto news = share(elements_[k]);
-    if (view_.shards[k].actor || !is_told)
+    if (view_.shards[k].actor || !is_reported)
       trace_send(options_.trace.get(), news, elements_[k], k);
     if (view_.shards[k].actor)
       self_->send(view_.shards[k].actor, std::move(news));

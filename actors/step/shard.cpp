@@ -35,7 +35,7 @@ void shard_state::on_view(const view& news) {
   watch_replicas();
   // Somebody may be there who missed these.
   if (previous_.size() > 0)
-    announce(lanes_.version() - 1, previous_, float_view{});
+    announce(ranges_.version() - 1, previous_, float_view{});
   if (current_.size() > 0)
     announce();
 }
@@ -57,21 +57,21 @@ void shard_state::restart() {
   if (elements_.empty())
     return; // more shards than blocks: nothing to do, nobody waits for it
   const auto version = view_.start_version;
-  lanes_ = gradient_lanes{options_.plan, version, elements_, options_.tiles};
+  ranges_ = gradient_ranges{options_.plan, version, elements_, options_.tiles};
   sums_ = sums_rule{block_count(options_.parameter_count), version,
                     options_.whole_rule && options_.whole_rule->sum_count()
                       ? block_number_count(*options_.whole_rule)
                       : size_t{1}};
-  book_ = {};
-  const bool is_told = start_ && start_->term == view_.term;
-  if (is_told)
+  metrics_ = {};
+  const bool is_reported = start_ && start_->term == view_.term;
+  if (is_reported)
     options_.versions = start_->versions;
-  current_ = is_told && start_->parameters.size() == elements_.size()
+  current_ = is_reported && start_->parameters.size() == elements_.size()
                ? start_->parameters
                : options_.versions->at(version).part(elements_);
   state_ = options_.whole_rule ? options_.whole_rule->start(current_.values())
                                : optimizer_state{options_.rule->slot_count(), elements_.size()};
-  points_ = is_told ? start_->points : nullptr;
+  points_ = is_reported ? start_->points : nullptr;
   copies_ = std::make_unique<buffer_pool>(elements_.size());
   if (start_ && start_->term == view_.term && !fits(*start_))
     return report_odd_start(*start_);
@@ -104,21 +104,21 @@ void shard_state::restore() {
   for (size_t i = 0; i < start_->slots.size(); ++i)
     copy_values(start_->slots[i].values(), state_.slot(i).begin());
   copy_values(start_->numbers.numbers, state_.numbers().begin());
-  book_ = start_->numbers.book;
+  metrics_ = start_->numbers.metrics;
   start_.reset();
 }
 
 void shard_state::on_contribution(const contribution& news) {
   if (elements_.empty() || failed_ || news.term != view_.term || !news.gradient_sum.intact())
     return;
-  if (!lanes_.fits(news))
+  if (!ranges_.fits(news))
     return report_malformed(news);
   const auto verdict = [&] {
     const traced_work work{
       options_.trace.get(), trace_kind::receive, news.step, news.replica,
       trace_flow{flow_content::gradient,
                  {news.term, news.step, news.node.begin, news.node.end, elements_.begin}}};
-    return lanes_.offer(news);
+    return ranges_.offer(news);
   }();
   if (verdict == offer_verdict::conflict)
     return report_conflict(news);
@@ -131,20 +131,20 @@ void shard_state::on_contribution(const contribution& news) {
 
 // What looks at all elements at once needs their sum before it.
 void shard_state::apply() {
-  const bool is_told = !options_.follows_results || lanes_.version() < horizon_.version;
-  if (!is_told || is_reduced_ || !lanes_.is_complete()) // reduced: it waits for norms only
+  const bool is_reported = !options_.follows_results || ranges_.version() < horizon_.version;
+  if (!is_reported || is_reduced_ || !ranges_.is_complete()) // reduced: it waits for norms only
     return;
-  const auto sums = lanes_.sums(options_.hooks.add_in_order_of_arrival);
+  const auto sums = ranges_.sums(options_.hooks.add_in_order_of_arrival);
   const bool clips = options_.changes.norm_max() > 0;
   if (!clips && !options_.whole_rule)
-    return update(sums, lanes_.total(), {});
+    return update(sums, ranges_.total(), {});
   if (reduced_.size() != elements_.size())
     reduced_ = buffer{elements_.size()};
-  for (const auto& lane : sums)
+  for (const auto& range : sums)
     reducer_.reduce(
-      lane.plan, lane.inputs,
-      reduced_.values().subspan(lane.elements.begin - elements_.begin, lane.elements.size()));
-  reduced_sums_ = lanes_.total();
+      range.plan, range.inputs,
+      reduced_.values().subspan(range.elements.begin - elements_.begin, range.elements.size()));
+  reduced_sums_ = ranges_.total();
   is_reduced_ = true;
   if (!clips && !options_.whole_rule->sum_count())
     return update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, {});
@@ -154,10 +154,10 @@ void shard_state::apply() {
 void shard_state::tell_sums() {
   const bool clips = options_.changes.norm_max() > 0;
   const block_sums news{
-    lanes_.version(), view_.shards[index_].blocks.begin,
+    ranges_.version(), view_.shards[index_].blocks.begin,
     clips ? square_sums_of_blocks(reduced_.values(), mean_factor(reduced_sums_.sample_count))
           : begin_step(*options_.whole_rule,
-                       {lanes_.version(),
+                       {ranges_.version(),
                         reduced_sums_,
                         options_.changes,
                         1,
@@ -194,9 +194,9 @@ void shard_state::apply_reduced() {
     update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, *totals);
 }
 
-void shard_state::update(const std::vector<summed_lane>& gradients, const batch_sums& total,
+void shard_state::update(const std::vector<summed_range>& gradients, const batch_sums& total,
                          std::span<const double> totals) {
-  const auto memory = options_.versions->at(lanes_.version() + 1);
+  const auto memory = options_.versions->at(ranges_.version() + 1);
   const auto next = memory.part(elements_);
   const auto sums = write_next(gradients, total, totals,
                                memory.storage.values().subspan(next.offset(), next.size()));
@@ -211,30 +211,30 @@ void shard_state::update(const std::vector<summed_lane>& gradients, const batch_
   previous_ = current_;
   current_ = next;
   if (options_.hooks.on_applied)
-    for (const auto& lane : lanes_.sums(false))
-      tell_applied(lane.elements, total);
+    for (const auto& range : ranges_.sums(false))
+      tell_applied(range.elements, total);
   // Let go of the gradients before anybody can start on the next step and want buffers.
-  lanes_.advance();
+  ranges_.advance();
   sums_.advance();
   is_reduced_ = false;
   if (keeps_book_) {
-    book_ = options_.plan.is_epoch_end(lanes_.version() - 1) ? *sums : book_ + *sums;
+    metrics_ = options_.plan.is_epoch_end(ranges_.version() - 1) ? *sums : metrics_ + *sums;
     const auto now = self_->clock().now();
     statistics_.on_step_complete(now);
     statistics_.on_step_begins(now);
   }
   copy_if_due();
-  keep_book(); // before others learn of the version: what it leads to comes after its row
+  keep_metrics(); // before others learn of the version: what it leads to comes after its row
   place_point();
   announce();
   answer_waiting();
 }
 
-std::optional<batch_sums> shard_state::write_next(const std::vector<summed_lane>& gradients,
+std::optional<batch_sums> shard_state::write_next(const std::vector<summed_range>& gradients,
                                                   const batch_sums& total,
                                                   std::span<const double> totals,
                                                   std::span<float> next) {
-  const auto version = lanes_.version();
+  const auto version = ranges_.version();
   const traced_work work{options_.trace.get(), trace_kind::update, version, 0};
   const bool clips = options_.changes.norm_max() > 0;
   const auto norm_factor =
@@ -250,7 +250,7 @@ std::optional<batch_sums> shard_state::write_next(const std::vector<summed_lane>
   }
   const auto step =
     options_.rule->begin_step(version, total.sample_count, direction::descent, horizon_.reductions);
-  const auto is_finite = [&](const summed_lane& x) {
+  const auto is_finite = [&](const summed_range& x) {
     const auto& at = x.elements;
     const auto place = at.begin - elements_.begin;
     return reducer_.reduce_and_update(
@@ -264,12 +264,12 @@ std::optional<batch_sums> shard_state::write_next(const std::vector<summed_lane>
 
 void shard_state::tell_applied(const index_range& elements, const batch_sums& total) const {
   options_.hooks.on_applied(
-    {view_.term, lanes_.version(), elements, lanes_.nodes_of(elements), total.sample_count,
+    {view_.term, ranges_.version(), elements, ranges_.nodes_of(elements), total.sample_count,
      current_.values().subspan(elements.begin - elements_.begin, elements.size())});
 }
 
 void shard_state::announce() {
-  announce(lanes_.version(), current_, point_);
+  announce(ranges_.version(), current_, point_);
 }
 
 // In a wired process the node tells the replicas, once it has the other spans as well. Else all spans of
@@ -294,7 +294,7 @@ void shard_state::announce(uint64_t version, const float_view& parameters,
 }
 
 void shard_state::copy_if_due() {
-  const auto version = lanes_.version();
+  const auto version = ranges_.version();
   const bool periodic = options_.checkpoint_every > 0 && version % options_.checkpoint_every == 0;
   const bool last = horizon_.final && version == horizon_.version;
   if (!(periodic || (last && options_.checkpoint_every > 0)) || version == told_.copy ||
@@ -308,10 +308,10 @@ void shard_state::copy_if_due() {
     copy_values(state_.slot(i), slot.values().begin());
     copy.slots.emplace_back(slot, 0, slot.size());
   }
-  // At an epoch's end the book is about to be closed.
-  const auto book = options_.plan.is_epoch_end(version) ? batch_sums{} : book_;
+  // At an epoch's end the metrics is about to be closed.
+  const auto metrics = options_.plan.is_epoch_end(version) ? batch_sums{} : metrics_;
   const std::vector<double> numbers{state_.numbers().begin(), state_.numbers().end()};
-  copy.numbers = {version, elements_.begin, numbers, keeps_book_, book};
+  copy.numbers = {version, elements_.begin, numbers, keeps_book_, metrics};
   self_->send(view_.relay, std::move(copy));
 }
 
@@ -319,7 +319,7 @@ void shard_state::copy_if_due() {
 void shard_state::place_point() {
   if (!points_)
     return;
-  const auto memory = points_->at(lanes_.version());
+  const auto memory = points_->at(ranges_.version());
   point_ = memory.part(elements_);
   copy_values(state_.slot(*options_.whole_rule->point_slot()),
               memory.storage.values().begin() + point_.offset());
@@ -333,15 +333,15 @@ void shard_state::on_horizon(const horizon& news) {
   horizon_ = news.rule;
   if (current_.size() == 0 || failed_)
     return;
-  if (lanes_.version() != horizon_.version)
+  if (ranges_.version() != horizon_.version)
     return apply();
   copy_if_due();
-  keep_book();
+  keep_metrics();
 }
 
 void shard_state::answer_waiting() {
   std::erase_if(waiting_, [this](waiting_pull& pull) {
-    const bool due = pull.version == lanes_.version();
+    const bool due = pull.version == ranges_.version();
     if (due)
       pull.promise.deliver(span_of(pull.version, current_));
     return due;
@@ -351,11 +351,11 @@ void shard_state::answer_waiting() {
 caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   if (has_view_ && elements_.empty())
     return parameter_span{view_.term, version, index_, {}};
-  if (current_.size() > 0 && version == lanes_.version())
+  if (current_.size() > 0 && version == ranges_.version())
     return span_of(version, current_);
-  if (previous_.size() > 0 && version + 1 == lanes_.version())
+  if (previous_.size() > 0 && version + 1 == ranges_.version())
     return span_of(version, previous_);
-  if (!has_view_ || (version > lanes_.version() && !failed_)) {
+  if (!has_view_ || (version > ranges_.version() && !failed_)) {
     waiting_.push_back({version, self_->make_response_promise<parameter_span>()});
     return waiting_.back().promise;
   }

@@ -1,7 +1,7 @@
 // Shard: owns a span of the parameters and its optimizer state.
 //
-// Which contributions count and when a step is complete is decided by `shard_rule`, for each lane of the
-// span (gradient_lanes.hpp). When the step is complete this shell adds them along the tree and applies
+// Which contributions count and when a step is complete is decided by `shard_rule`, for each range of the
+// span (gradient_ranges.hpp). When the step is complete this shell adds them along the tree and applies
 // the optimizer in one sweep, into the buffer of the next version. It keeps the parameters of its
 // version and of the one before, so that a version every shard has can always be named.
 //
@@ -17,7 +17,7 @@
 // are copied the moment they are owned, before anything is applied to them: that is the consistent
 // cut, for every shard is asked for the same version and nobody has to stop for it.
 //
-// The first shard with a span keeps the book: it adds up the figures that travel with the gradients
+// The first shard with a span keeps the metrics: it adds up the figures that travel with the gradients
 // and reports them to the director. It also sees who came last at each step, and says so when
 // asked.
 
@@ -27,7 +27,7 @@
 #include "actors/base/test_hooks.hpp"
 #include "actors/base/version_buffers.hpp"
 #include "actors/protocol/cluster_messages.hpp"
-#include "actors/step/gradient_lanes.hpp"
+#include "actors/step/gradient_ranges.hpp"
 #include "coordinators/run/replica_statistics.hpp"
 #include "coordinators/step/sums_rule.hpp"
 #include "data/records/run_recorder.hpp"
@@ -96,10 +96,10 @@ private:
   /// Updates once the numbers of all blocks are known.
   void apply_reduced();
   /// `totals`: of the numbers of all blocks, if they were told.
-  void update(const std::vector<summed_lane>& gradients, const batch_sums& total,
+  void update(const std::vector<summed_range>& gradients, const batch_sums& total,
               std::span<const double> totals);
-  /// Writes version v + 1; the sums for the book, or nothing when it is not finite.
-  std::optional<batch_sums> write_next(const std::vector<summed_lane>& gradients,
+  /// Writes version v + 1; the sums for the metrics, or nothing when it is not finite.
+  std::optional<batch_sums> write_next(const std::vector<summed_range>& gradients,
                                        const batch_sums& total, std::span<const double> totals,
                                        std::span<float> next);
   void tell_applied(const index_range& elements, const batch_sums& total) const;
@@ -115,8 +115,8 @@ private:
   void announce(uint64_t version, const float_view& parameters, const float_view& point);
   /// Writes where the current step's gradient is wanted for others to read, if not at the parameters.
   void place_point();
-  /// Tells the hash of a row's version and, whoever keeps it, the book, when it is time.
-  void keep_book();
+  /// Tells the hash of a row's version and, whoever keeps it, the metrics, when it is time.
+  void keep_metrics();
   void report();
   /// Answers those who asked for a version before it was there.
   void answer_waiting();
@@ -129,7 +129,7 @@ private:
   bool has_view_ = false;
   view view_;
   index_range elements_; ///< its span of the parameters
-  gradient_lanes lanes_;
+  gradient_ranges ranges_;
   float_view current_; ///< of its span
   float_view previous_;
   optimizer_state state_;
@@ -144,17 +144,17 @@ private:
   bool keeps_book_ = false;
   bool failed_ = false; ///< a value was not finite: its version stays where it is
   horizon_rule horizon_;
-  batch_sums book_;               ///< of the epoch of the last step
-  replica_statistics statistics_; ///< kept with the book
+  batch_sums metrics_;            ///< of the epoch of the last step
+  replica_statistics statistics_; ///< kept with the metrics
 
   /// Versions of which it was told last, so that nothing is told twice.
-  struct told_versions {
+  struct reported_versions {
     uint64_t row = 0;  ///< of the history
     uint64_t mark = 0; ///< the horizon
     uint64_t hash = 0;
     uint64_t copy = 0; ///< for a checkpoint
   };
-  told_versions told_;
+  reported_versions told_;
   std::chrono::steady_clock::time_point begin_; ///< of the start version
   std::chrono::steady_clock::time_point last_report_;
 

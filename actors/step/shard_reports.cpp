@@ -1,4 +1,4 @@
-// What a shard tells the director: the book of figures, and why a step was not applied.
+// What a shard tells the director: the metrics of figures, and why a step was not applied.
 
 #include "actors/step/shard.hpp"
 
@@ -43,8 +43,8 @@ trainer_figures shard_state::on_figures() const {
 
 // The history's versions and the end of training make a row, the horizon a mark; what was said
 // already is not said again.
-void shard_state::keep_book() {
-  const auto version = lanes_.version();
+void shard_state::keep_metrics() {
+  const auto version = ranges_.version();
   const bool at_horizon = version == horizon_.version;
   const bool is_row = options_.plan.is_row(version) || (at_horizon && horizon_.final);
   if (is_row && told_.hash != version) {
@@ -60,14 +60,14 @@ void shard_state::keep_book() {
 }
 
 void shard_state::report() {
-  const auto version = lanes_.version();
+  const auto version = ranges_.version();
   const bool is_mark = version == horizon_.version;
   const bool is_row =
     (options_.plan.is_row(version) || (is_mark && horizon_.final)) && told_.row != version;
   last_report_ = self_->clock().now();
   const std::chrono::duration<double> seconds = last_report_ - begin_;
   self_->send(view_.director,
-              training_report{view_.term, version, book_, is_row, is_mark, seconds.count(), {}});
+              training_report{view_.term, version, metrics_, is_row, is_mark, seconds.count(), {}});
   if (is_mark)
     told_.mark = version;
   if (is_row)
@@ -90,9 +90,9 @@ void shard_state::refuse_waiting() {
 
 void shard_state::report_not_finite() {
   not_finite_report report;
-  report.step = lanes_.version();
+  report.step = ranges_.version();
   report.what = "the sum of finite gradients, or the parameters it leads to,";
-  lanes_.for_each_held([&](const contribution& part) {
+  ranges_.for_each_held([&](const contribution& part) {
     const std::span<const float> values = part.gradient_sum.values();
     const bool finite = find_not_finite({&values, 1}) == 1 && std::isfinite(part.sums.loss_sum);
     if (finite)
@@ -108,7 +108,7 @@ void shard_state::report_not_finite() {
 
 void shard_state::report_conflict_of_sums() {
   not_finite_report report;
-  report.step = lanes_.version();
+  report.step = ranges_.version();
   report.what = "two different sums over one block";
   report.problem = step_problem::conflict;
   stop_here(std::move(report));
@@ -142,7 +142,7 @@ void shard_state::report_odd_start(const shard_start& start) {
 
 void shard_state::report_conflict(const contribution& news) {
   not_finite_report report;
-  report.step = lanes_.version();
+  report.step = ranges_.version();
   report.what = "two different gradients of " + slices_in_words(news.node);
   report.problem = step_problem::conflict;
   report.has_slice = true;

@@ -180,7 +180,7 @@ void child_processes::poll_once(int timeout_ms) {
       read_output(children_[who[i]]);
 }
 
-// One portion, so that who writes without end leaves the others their turn; false when there was
+// One partition, so that who writes without end leaves the others their turn; false when there was
 // none.
 bool child_processes::read_output(child& x) {
   std::array<char, 65536> buffer;

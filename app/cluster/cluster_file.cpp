@@ -73,7 +73,7 @@ public:
     result.plan.carrier = settings_.carrier;
     draft_.value.checkpoint.by_default = result.plan.can_lose_spans() &&
                                          !draft_.places.by_key.contains("checkpoint.every_steps") &&
-                                         !has_keeper(draft_.value.training);
+                                         !has_server(draft_.value.training);
     result.job = {std::move(draft_.value), std::move(draft_.places)};
     return result;
   }

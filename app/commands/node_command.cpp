@@ -137,7 +137,7 @@ void warn_of_missing(const cluster_plan& plan, size_t took_part) {
 int lead(const chosen_node& here, const node_arguments& arguments) {
   const auto& asked = here.cluster.job.value;
   if (here.cluster.plan.can_lose_spans() && !asked.checkpoint.are_written() &&
-      !has_keeper(asked.training))
+      !has_server(asked.training))
     print_message(warning_without_checkpoints);
   const auto train = [&](const job& x, training_inputs inputs) {
     auto result = *take_part(here, arguments, x, std::move(inputs)).training;

@@ -77,7 +77,7 @@ std::shared_ptr<const page_feed> feed_of_run(const std::string& path) {
                                             page_source::finished);
   for (const auto& row : rows)
     result->add_row(row);
-  for (const auto& x : read_told_events((folder / event_file_name).string()))
+  for (const auto& x : read_parsed_events((folder / event_file_name).string()))
     result->add_event(x.text, x.time);
   result->add_rounds(rounds_of_run(path, std::numeric_limits<uint64_t>::max()));
   result->set_status(status.dump(-1, ' ', true, json::error_handler_t::replace), 0);

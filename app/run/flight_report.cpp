@@ -33,8 +33,8 @@ bool is_under_way(const trace_record& x) {
   return x.length == trace_record::no_end && has_end(x.kind);
 }
 
-std::string record_text(const trace_record& x, const trace_lane& lane) {
-  auto what = trace_words(x.kind, lane);
+std::string record_text(const trace_record& x, const trace_track& track) {
+  auto what = trace_words(x.kind, track);
   if (const auto* object = trace_object_name(x.kind); object && what != object)
     what += fmt::format(" {} {}", object, x.object);
   else if (object)
@@ -47,7 +47,7 @@ std::string record_text(const trace_record& x, const trace_lane& lane) {
   return fmt::format("{:>10.1f} s  {}\n", seconds(x.begin), what);
 }
 
-std::string lane_text(const trace_lane& x, size_t records_max) {
+std::string lane_text(const trace_track& x, size_t records_max) {
   std::string result = fmt::format("\n{}: {} records", x.actor, x.dropped + x.records.size());
   if (x.records.empty())
     return result + '\n';
@@ -58,7 +58,7 @@ std::string lane_text(const trace_lane& x, size_t records_max) {
   return result;
 }
 
-json lane_json(const trace_lane& x) {
+json lane_json(const trace_track& x) {
   auto records = json::array();
   for (auto record = x.records.rbegin(); record != x.records.rend(); ++record) {
     json one{{"what", trace_words(record->kind, x)}, {"step", record->step}};
@@ -107,15 +107,15 @@ std::string flight_report(const flight_log& x, size_t records_max) {
     result += "the file is cut or damaged: what is missing were other actors\n";
   if (x.actors_left_out > 0)
     result += fmt::format("{} actors had no room in it\n", x.actors_left_out);
-  for (const auto& lane : x.lanes)
-    result += lane_text(lane, records_max);
+  for (const auto& track : x.tracks)
+    result += lane_text(track, records_max);
   return printable_lines(std::move(result));
 }
 
 std::string flight_json(const flight_log& x) {
   auto actors = json::array();
-  for (const auto& lane : x.lanes)
-    actors.push_back(lane_json(lane));
+  for (const auto& track : x.tracks)
+    actors.push_back(lane_json(track));
   const json object{{"process", x.process},
                     {"process_id", x.process_id},
                     {"job", x.job},

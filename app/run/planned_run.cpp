@@ -17,7 +17,7 @@ planned_run plan_of(const job& x, const cluster_plan& cluster) {
   const auto own = cluster.nodes.empty() ? std::optional<size_t>{0} : std::nullopt;
   require_trainable(resolved, *data, {cluster, own});
   const plan_options options{cores, cluster.nodes};
-  if (has_keeper(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver)
+  if (has_server(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver)
     return {memory_plan_of(resolved, shape, options)};
   const auto plan = plan_of(resolved, shape, *make_model(resolved, shape), options);
   return {plan.processes, plan};

@@ -365,7 +365,7 @@ private:
       warn("training.slices: of " + std::to_string(plan_.slice_count) + " slices " +
            std::to_string(plan_.slice_count - plan_.batch_size) + " have no rows in steps of " +
            plural(plan_.batch_size, "row"));
-    if (has_keeper(given_.training) && given_.training.strategy == strategy_kind::gradients &&
+    if (has_server(given_.training) && given_.training.strategy == strategy_kind::gradients &&
         given_.training.slices.value_or(1) > 1)
       warn("training.slices: " + std::to_string(*given_.training.slices) +
            " do not count: in asynchronous training a replica computes whole steps");

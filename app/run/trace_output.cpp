@@ -19,7 +19,7 @@ namespace troupe {
 namespace {
 
 // "replica 0: 812 records, 1 of 8 steps, 12 older ones left out".
-std::string lane_text(const trace_lane& x) {
+std::string lane_text(const trace_track& x) {
   auto result = fmt::format("{}: {} records", x.actor, x.records.size());
   if (x.every > 1)
     result += fmt::format(", 1 of {} steps", x.every);
@@ -74,13 +74,13 @@ trace_output::~trace_output() {
 
 void trace_output::write_timeline() {
   const auto all = trace_->take();
-  if (all.lanes.empty())
+  if (all.tracks.empty())
     return; // nothing was trained
   std::string text = role_.is_launched ? "" : "timeline  " + file_->path() + '\n';
   write_trace(std::move(*file_), all);
-  for (const auto& lane : all.lanes)
-    if (lane.every > 1 || lane.dropped > 0)
-      text += (text.empty() ? "timeline  " : "          ") + lane_text(lane) + '\n';
+  for (const auto& track : all.tracks)
+    if (track.every > 1 || track.dropped > 0)
+      text += (text.empty() ? "timeline  " : "          ") + lane_text(track) + '\n';
   if (!text.empty())
     print_message(text);
 }

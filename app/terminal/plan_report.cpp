@@ -31,7 +31,7 @@ std::vector<std::string_view> names_of(const std::vector<layer_cut>& cuts) {
   return result;
 }
 
-index_range layers_of(const parallel_plan& plan, const portion& work) {
+index_range layers_of(const parallel_plan& plan, const partition& work) {
   if (work.empty())
     return {};
   return {plan.segments[work.segments.begin].layers.begin,
@@ -45,7 +45,7 @@ double share_of(const parallel_plan& plan, const replica_plan& x) {
   return whole > 0 ? static_cast<double>(x.multiply_adds) / whole : 0;
 }
 
-uint64_t bytes_on(const link_plan& link, seam_way way) {
+uint64_t bytes_on(const link_plan& link, boundary_way way) {
   return link.bytes[static_cast<size_t>(way)];
 }
 
@@ -80,7 +80,7 @@ std::string process_of(const parallel_plan& plan, size_t rank) {
 std::string replica_table(const parallel_plan& plan) {
   text_table table{5,
                    {"replica", "process", "slices", "layers", "parts", "work", "reads", "held",
-                    "gradients", "activations", "seams"}};
+                    "gradients", "activations", "boundaries"}};
   for (size_t rank = 0; rank < plan.replicas.size(); ++rank) {
     const auto& x = plan.replicas[rank];
     if (x.work.empty()) {
@@ -92,7 +92,8 @@ std::string replica_table(const parallel_plan& plan) {
                fmt::format("{} of {}", range_text(x.work.parts), plan.part_count),
                percent(share_of(plan, x)), bytes_text(x.parameter_bytes),
                std::to_string(x.slices_held), bytes_text(x.gradient_bytes()),
-               bytes_text(x.activation_bytes()), bytes_text(x.seam_bytes() + x.kept_seam_bytes)});
+               bytes_text(x.activation_bytes()),
+               bytes_text(x.boundary_bytes() + x.kept_boundary_bytes)});
   }
   return table.text();
 }
@@ -139,8 +140,8 @@ std::string process_link_table(const parallel_plan& plan) {
   for (const auto& link : plan.process_links) {
     std::vector<std::string> row{
       fmt::format("{}, {}", name_of(plan.processes[link.from]), name_of(plan.processes[link.to]))};
-    for (const auto bytes : {link.gradients, link.parameters, link.seams[0], link.seams[1],
-                             link.seams[2], link.block_sums, link.sum()})
+    for (const auto bytes : {link.gradients, link.parameters, link.boundaries[0],
+                             link.boundaries[1], link.boundaries[2], link.block_sums, link.sum()})
       row.push_back(bytes_text(bytes));
     if (fetched)
       row.insert(row.begin() + 3, bytes_text(link.fetched));
@@ -155,9 +156,9 @@ std::string link_table(const parallel_plan& plan) {
   text_table table{1, {"from, to", "forward", "backward", "figures", "a step"}};
   for (const auto& link : plan.links)
     table.add({fmt::format("{}, {}", link.from, link.to),
-               bytes_text(bytes_on(link, seam_way::forward)),
-               bytes_text(bytes_on(link, seam_way::backward)),
-               bytes_text(bytes_on(link, seam_way::figures)), bytes_text(link.sum())});
+               bytes_text(bytes_on(link, boundary_way::forward)),
+               bytes_text(bytes_on(link, boundary_way::backward)),
+               bytes_text(bytes_on(link, boundary_way::figures)), bytes_text(link.sum())});
   return table.text();
 }
 
@@ -166,7 +167,7 @@ json replica_object(const replica_plan& x) {
           {"parts", range_object(x.work.parts)},   {"multiply_adds", x.multiply_adds},
           {"parameter_bytes", x.parameter_bytes},  {"slices_held", x.slices_held},
           {"gradient_bytes", x.gradient_bytes()},  {"activation_bytes", x.activation_bytes()},
-          {"seam_bytes", x.seam_bytes()},          {"kept_seam_bytes", x.kept_seam_bytes}};
+          {"boundary_bytes", x.boundary_bytes()},  {"kept_boundary_bytes", x.kept_boundary_bytes}};
 }
 
 json process_object(const process_plan& x) {
@@ -188,9 +189,9 @@ json link_object(const parallel_plan& plan, const process_link_plan& x) {
           {"gradients", x.gradients},
           {"parameters", x.parameters},
           {"fetched", x.fetched},
-          {"forward", x.seams[0]},
-          {"backward", x.seams[1]},
-          {"figures", x.seams[2]},
+          {"forward", x.boundaries[0]},
+          {"backward", x.boundaries[1]},
+          {"figures", x.boundaries[2]},
           {"block_sums", x.block_sums}};
 }
 
@@ -226,9 +227,9 @@ std::string plan_json(const parallel_plan& plan) {
   for (const auto& x : plan.links)
     object["links"].push_back({{"from", x.from},
                                {"to", x.to},
-                               {"forward", bytes_on(x, seam_way::forward)},
-                               {"backward", bytes_on(x, seam_way::backward)},
-                               {"figures", bytes_on(x, seam_way::figures)}});
+                               {"forward", bytes_on(x, boundary_way::forward)},
+                               {"backward", bytes_on(x, boundary_way::backward)},
+                               {"figures", bytes_on(x, boundary_way::figures)}});
   for (const auto& x : plan.processes)
     object["processes"].push_back(process_object(x));
   for (const auto& x : plan.process_links)

@@ -65,14 +65,14 @@ std::vector<std::string> row_of(const json& node) {
 }
 
 /// What each replica carries of a model that is split; empty when each has it whole.
-std::string portion_table(const json& nodes) {
-  text_table result{text_table::all_left, {"replica", "portion"}};
+std::string partition_table(const json& nodes) {
+  text_table result{text_table::all_left, {"replica", "partition"}};
   bool is_split = false;
   for (const auto& node : nodes) {
-    const auto portions = node.value("portions", json::array());
-    for (size_t i = 0; i < portions.size(); ++i)
-      result.add({text(node.at("name")) + '/' + std::to_string(i), text(portions.at(i))});
-    is_split = is_split || !portions.empty();
+    const auto partitions = node.value("partitions", json::array());
+    for (size_t i = 0; i < partitions.size(); ++i)
+      result.add({text(node.at("name")) + '/' + std::to_string(i), text(partitions.at(i))});
+    is_split = is_split || !partitions.empty();
   }
   return is_split ? '\n' + result.text() : "";
 }
@@ -150,12 +150,12 @@ std::string report_of(const json& x) {
                     "heard", "MB sent", "resends", "waits for"}};
   for (const auto& node : x.at("nodes"))
     nodes.add(row_of(node));
-  result += '\n' + nodes.text() + portion_table(x.at("nodes"));
+  result += '\n' + nodes.text() + partition_table(x.at("nodes"));
   std::vector<trainer_record> trainers;
   read_value_of(x.at("trainers"), trainers);
   for (auto& one : trainers) {
     one.process = printable_text(one.process);
-    one.portion.clear(); // it stands above
+    one.partition.clear(); // it stands above
   }
   return result + (trainers.empty() ? "" : '\n' + trainer_table(trainers));
 }

@@ -83,15 +83,15 @@ void incoming_link::on_stamp(const link_position& stamp) {
   if (stamp.link != seen_.link) {
     seen_ = {stamp.link, 0};
     told_ = 0;
-    untold_count_ = 0;
+    unreported_count_ = 0;
   }
-  ++untold_count_;
+  ++unreported_count_;
   seen_.bytes = std::max(seen_.bytes, stamp.bytes);
 }
 
 link_position incoming_link::tell() {
   told_ = seen_.bytes;
-  untold_count_ = 0;
+  unreported_count_ = 0;
   return seen_;
 }
 

@@ -114,7 +114,7 @@ public:
   /// A sixteenth of the window has come since the sender was told, or many pieces.
   bool due(size_t window_bytes) const {
     return is_news() && (seen_.bytes - told_ >= window_bytes / credit_return_parts ||
-                         untold_count_ >= credit_return_pieces);
+                         unreported_count_ >= credit_return_pieces);
   }
   /// The sender has not been told of everything.
   bool is_news() const { return seen_.bytes > told_; }
@@ -128,7 +128,7 @@ public:
 private:
   link_position seen_; ///< the highest
   uint64_t told_ = 0;
-  size_t untold_count_ = 0; ///< stamps since
+  size_t unreported_count_ = 0; ///< stamps since
 };
 
 } // namespace troupe

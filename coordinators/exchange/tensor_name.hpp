@@ -28,7 +28,7 @@ enum class tensor_kind : uint8_t {
   order,      ///< key: the order's number; part: the vector
   result,     ///< key: the order's number; part: the vector
   block_sums, ///< key: the step; numbers of blocks, each a double in two elements
-  seam,       ///< key: the version; node, part: see coordinators/parallel/seam_tensors.hpp
+  boundary,   ///< key: the version; node, part: see coordinators/parallel/boundary_tensors.hpp
 };
 inline constexpr size_t tensor_kind_count = 7;
 
@@ -38,7 +38,7 @@ struct name_table<tensor_kind> {
     named(tensor_kind::gradient, "gradient"), named(tensor_kind::parameters, "parameters"),
     named(tensor_kind::state, "state"),       named(tensor_kind::order, "order"),
     named(tensor_kind::result, "result"),     named(tensor_kind::block_sums, "block_sums"),
-    named(tensor_kind::seam, "seam")};
+    named(tensor_kind::boundary, "boundary")};
 };
 
 /// Bytes of tensors of each kind.

@@ -155,7 +155,7 @@ void check_own_model(const job& resolved, const data_shape& shape,
     const auto parts = made->chain().part_count();
     check_parallel(resolved, parts, made->chain().size(), "model.parts", result);
     if (parts > 1 &&
-        (has_keeper(resolved.training) || resolved.optimizer.kind == optimizer_kind::adafactor))
+        (has_server(resolved.training) || resolved.optimizer.kind == optimizer_kind::adafactor))
       result.push_back(
         {"model.parts",
          "a mode where each replica trains on its own, and adafactor, need layers whole",

@@ -347,7 +347,7 @@ struct runtime_options {
   /// (coordinators/membership/lost_work.hpp, coordinators/modes/trainer_roster.hpp).
   size_t attempts = 3;
   /// Seconds after which an order that nobody answers is given to another trainer, at least: where a
-  /// keeper has trainers. 0: never
+  /// parameter server has trainers. 0: never
   uint64_t lease = 60;
 
   friend bool operator==(const runtime_options&, const runtime_options&) = default;

@@ -83,7 +83,7 @@ void check_cuts(problem_list& check, const job& x) {
   const auto whole = [&](bool needs_whole, const std::string& who) {
     check.require(!needs_whole, "model.cuts", who + " needs layers whole", "set model.cuts = 1");
   };
-  whole(has_keeper(x.training), "a mode where each replica trains on its own");
+  whole(has_server(x.training), "a mode where each replica trains on its own");
   whole(scope_of(x.optimizer.kind) == optimizer_scope::solver ||
           x.optimizer.kind == optimizer_kind::adafactor,
         std::string{name_of(x.optimizer.kind)});
@@ -106,7 +106,7 @@ void check_parallel(problem_list& check, const job& x) {
     "with data and pipeline makes more than " + std::to_string(actors_max) + " replicas",
     "split over fewer");
   const bool alone =
-    has_keeper(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver;
+    has_server(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver;
   check.require(parallel.group_size() == 1 || !alone, "parallel.tensor",
                 "each replica of this mode has a whole model",
                 "set parallel.tensor = 1 and parallel.pipeline = 1, or use synchronous gradients");
@@ -207,7 +207,7 @@ void check_plateau(problem_list& check, const job& x) {
   check.require(x.training.evaluate_every > 0, key + "patience",
                 "needs evaluations on the way, but evaluate_every is 0",
                 "set training.evaluate_every to 1 or more");
-  check.require(!has_keeper(x.training), key + "patience",
+  check.require(!has_server(x.training), key + "patience",
                 "belongs to synchronous gradients: in this mode trainers have rates of their own",
                 "leave the section optimizer.plateau out, or use optimizer.schedule");
   check.require(!finds_own_rate(x.optimizer.kind) &&
@@ -318,10 +318,10 @@ std::vector<job_problem> problems(const job& x) {
   check_training(check, x.training);
   std::ranges::move(mode_problems(x), std::back_inserter(check.found));
   // Of a value that is none nothing else is said.
-  const auto is_told = [&](const job_problem& one) {
+  const auto is_reported = [&](const job_problem& one) {
     return std::ranges::find(out_of_range, one.key, &job_problem::key) != out_of_range.end();
   };
-  std::erase_if(check.found, is_told);
+  std::erase_if(check.found, is_reported);
   check.found.insert(check.found.begin(), out_of_range.begin(), out_of_range.end());
   std::ranges::stable_sort(check.found, {}, [](const auto& one) { return place_of(one.key); });
   return std::move(check.found);

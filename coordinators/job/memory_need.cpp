@@ -66,7 +66,7 @@ remedy remedy_of(memory_cause cause) {
   case memory_cause::activations:
     return {"training.batch_size", "use a smaller training.batch_size or more training.slices, or "
                                    "share the model by parallel.tensor or parallel.pipeline"};
-  case memory_cause::seams:
+  case memory_cause::boundaries:
   case memory_cause::kept:
     return {"training.batch_size",
             "use a smaller training.batch_size, or fewer processes for each group"};
@@ -149,7 +149,7 @@ std::string remedy_for(const memory_need& need) {
 
 namespace {
 
-/// Of what a keeper remembers: two that may be asked for, and one in the making.
+/// Of what a parameter server remembers: two that may be asked for, and one in the making.
 constexpr uint64_t checkpoint_copies = 3;
 
 } // namespace
@@ -175,9 +175,9 @@ memory_need need_of_whole_models(const job& resolved, const data_shape& shape, s
     }
     result.add(memory_cause::parameters, of_models(members));
     result.add(memory_cause::optimizer, of_models(slots * (members + 1)));
-    if (has_keeper(training) && resolved.checkpoint.are_written())
+    if (has_server(training) && resolved.checkpoint.are_written())
       result.add(memory_cause::checkpoints,
-                 of_models(checkpoint_copies * (1 + keeper_state_of(resolved).vector_count)));
+                 of_models(checkpoint_copies * (1 + server_state_of(resolved).vector_count)));
   }
   const auto slice_rows = training.batch_size / *training.slices + 1;
   result.add(memory_cause::activations,

@@ -23,8 +23,8 @@ enum class memory_cause : uint8_t {
   gradients,   ///< of its replicas' tiles, until the shards have added them
   sums,        ///< gradients that come from others for its spans, and what is added before clipping
   activations, ///< rows behind layers, derivatives, gathered rows of the data
-  seams,       ///< rows on their way between replicas of a group
-  kept,        ///< seams that other processes may ask for until the next version is whole
+  boundaries,  ///< rows on their way between replicas of a group
+  kept,        ///< boundaries that other processes may ask for until the next version is whole
   checkpoints, ///< copies of the spans' state
   data,        ///< rows, all of them
   process,     ///< the program itself, its threads, and what is under way to others
@@ -38,7 +38,7 @@ struct name_table<memory_cause> {
                                       named(memory_cause::gradients, "gradients"),
                                       named(memory_cause::sums, "sums"),
                                       named(memory_cause::activations, "activations"),
-                                      named(memory_cause::seams, "seams"),
+                                      named(memory_cause::boundaries, "boundaries"),
                                       named(memory_cause::kept, "kept"),
                                       named(memory_cause::checkpoints, "checkpoints"),
                                       named(memory_cause::data, "data"),
@@ -97,10 +97,10 @@ std::string need_text(const memory_need& need);
 /// What people may do to need less.
 std::string remedy_for(const memory_need& need);
 
-/// What a process needs whose replicas have whole models each: of a job that a keeper leads, or of a
-/// solver. `keeps`: the keeper is there. With P parameters, s values an optimizer keeps for each, r
+/// What a process needs whose replicas have whole models each: of a job that a parameter server leads, or of a
+/// solver. `keeps`: the parameter server is there. With P parameters, s values an optimizer keeps for each, r
 /// replicas, h rows of a slice, u outputs of all layers: 8 P for parameters, 4 (r + 1) P for gradients, 12 r
-/// h u for activations; the keeper has 4 s P and of each member 4 (1 + s) P beside. Solvers have a square
+/// h u for activations; the parameter server has 4 s P and of each member 4 (1 + s) P beside. Solvers have a square
 /// matrix of doubles instead.
 memory_need need_of_whole_models(const job& resolved, const data_shape& shape, size_t replica_count,
                                  bool keeps);

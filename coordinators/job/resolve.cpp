@@ -91,7 +91,7 @@ namespace {
 // What is not cut after all is the job of one that never was.
 void resolve_cuts(job& x, const data_shape& shape) {
   auto& model = x.model;
-  const bool whole = has_keeper(x.training) || model.own.is_set() ||
+  const bool whole = has_server(x.training) || model.own.is_set() ||
                      scope_of(x.optimizer.kind) == optimizer_scope::solver ||
                      x.optimizer.kind == optimizer_kind::adafactor || shape.sparse;
   if (!model.cuts)

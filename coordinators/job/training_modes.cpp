@@ -49,7 +49,7 @@ void check_belongings(problem_list& check, const job& x) {
 
 void check_combinations(problem_list& check, const job& x) {
   const auto& training = x.training;
-  if (!has_keeper(training))
+  if (!has_server(training))
     return;
   check.require(training.exchange == number_format::float32, "training.exchange",
                 "rounds the gradients that synchronous training adds", "leave it out");
@@ -111,7 +111,7 @@ void check_staleness(problem_list& check, const training_options& x) {
 
 } // namespace
 
-bool has_keeper(const training_options& x) {
+bool has_server(const training_options& x) {
   return merges(x) || is_federated(x) || is_asynchronous(x);
 }
 
@@ -262,7 +262,7 @@ bool is_version_of_longer_runs(const job& resolved, const timeline& plan, uint64
   return end == version;
 }
 
-state_shape keeper_state_of(const job& resolved) {
+state_shape server_state_of(const job& resolved) {
   const auto& training = resolved.training;
   if (merges(training)) {
     const auto rounds = local_rounds_of(resolved);

@@ -34,9 +34,9 @@ namespace troupe {
 /// merging, members further apart.
 inline constexpr uint64_t default_local_steps = 10;
 
-/// True for the modes whose parameters one keeper owns (actors/orders/keeper.hpp), false for
+/// True for the modes whose parameters one parameter server owns (actors/orders/parameter_server.hpp), false for
 /// synchronous gradients.
-bool has_keeper(const training_options& x);
+bool has_server(const training_options& x);
 
 /// True when the trained bits depend on the job alone.
 bool is_reproducible(const training_options& x);
@@ -74,9 +74,9 @@ uint64_t checkpoint_interval_of(const job& resolved, const timeline& plan);
 /// where training ended is it one.
 bool is_version_of_longer_runs(const job& resolved, const timeline& plan, uint64_t version);
 
-/// What a keeper remembers beside the main model: what its policy saves in a checkpoint. Nothing in
+/// What a parameter server remembers beside the main model: what its policy saves in a checkpoint. Nothing in
 /// synchronous training.
-state_shape keeper_state_of(const job& resolved);
+state_shape server_state_of(const job& resolved);
 
 /// What a job may say of merging: rules and weightings that need nothing but what members hand in,
 /// their models and how many rows these were trained on. A merger in an application knows more.

@@ -31,7 +31,7 @@ constexpr std::array common_facts{
   common_fact{&process_facts::job, "job", "start both with the same job file and settings"},
   common_fact{&process_facts::cluster, "cluster file",
               "start both with the same one, and the same settings"},
-  common_fact{&process_facts::course, "length or intervals of the job",
+  common_fact{&process_facts::directive, "length or intervals of the job",
               "start both with the same job file and settings"},
   common_fact{&process_facts::arithmetic, "arithmetic",
               "one that computes other than everybody is a broken machine or build: leave it out"},

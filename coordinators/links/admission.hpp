@@ -32,7 +32,7 @@ struct process_facts {
   std::string data;           ///< the rows as they were read; this and the next three in words
   std::string job;            ///< what determines version v + 1 from version v
   std::string cluster;        ///< of the plan, what all must have in common: `cluster_words`
-  std::string course;         ///< lengths and intervals that all must have in common
+  std::string directive;      ///< lengths and intervals that all must have in common
   std::string arithmetic;     ///< its name, or what is wrong with the process's
   uint64_t term = 0;          ///< the highest it knows of
   std::string process;        ///< which the actor system takes it for

@@ -54,9 +54,9 @@ public:
     const bool has_place = known_.contains(reason) || known_.size() < reasons_max;
     auto& x = known_[has_place ? reason : std::string{}];
     ++x.count;
-    if (x.told_at && now - *x.told_at < interval_)
+    if (x.reported_at && now - *x.reported_at < interval_)
       return std::nullopt;
-    x.told_at = now;
+    x.reported_at = now;
     return std::exchange(x.count, 0);
   }
 
@@ -65,13 +65,14 @@ public:
 
 private:
   struct entry {
-    std::optional<moment> told_at;
+    std::optional<moment> reported_at;
     uint64_t count = 0; ///< since then
   };
 
   void forget_told(moment now) {
     std::erase_if(known_, [&](const auto& x) {
-      return x.second.count == 0 && x.second.told_at && now - *x.second.told_at >= interval_;
+      return x.second.count == 0 && x.second.reported_at &&
+             now - *x.second.reported_at >= interval_;
     });
   }
 
@@ -79,7 +80,7 @@ private:
   std::map<std::string, entry> known_;
 };
 
-class told_once {
+class reported_once {
 public:
   /// Whether this reason, of this name, is to be told: it was not since the name's last success.
   bool on_reason(const std::string& name, const std::string& reason) {

@@ -76,9 +76,9 @@ struct cluster_plan {
       nodes, [](const cluster_node& x) { return !x.is_director && x.shard_count > 0; });
   }
 
-  /// The plan of a run where one actor, the keeper, owns all parameters: it is where the director
+  /// The plan of a run where one actor, the parameter server, owns all parameters: it is where the director
   /// is, which no run outlives. Whoever else brings no replicas is a spare.
-  cluster_plan with_keeper() const {
+  cluster_plan with_server() const {
     auto result = *this;
     for (auto& node : result.nodes)
       node.shard_count = node.is_director ? 1 : 0;

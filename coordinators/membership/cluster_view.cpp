@@ -37,17 +37,17 @@ std::string misfit_of_replicas(const cluster_view& x, const view_limits& here) {
   return {};
 }
 
-bool carries(const portion& x, size_t segment, size_t part) {
+bool carries(const partition& x, size_t segment, size_t part) {
   const bool is_whole = x.segments.empty() && x.parts.empty();
   return is_whole || (x.segments.contains(segment) && x.parts.contains(part));
 }
 
 /// Of replicas with the same slices: each part of each segment is carried once.
-std::string misfit_of_group(const std::vector<portion>& group, const view_limits& here) {
+std::string misfit_of_group(const std::vector<partition>& group, const view_limits& here) {
   for (size_t k = 0; k < std::max<size_t>(here.segment_count, 1); ++k)
     for (size_t t = 0; t < std::max<size_t>(here.part_count, 1); ++t) {
       const auto count =
-        std::ranges::count_if(group, [&](const portion& x) { return carries(x, k, t); });
+        std::ranges::count_if(group, [&](const partition& x) { return carries(x, k, t); });
       if (count != 1)
         return std::string{count == 0 ? "no replica carries" : "several replicas carry"} +
                " part " + std::to_string(t) + " of segment " + std::to_string(k) + " of slices " +
@@ -57,7 +57,7 @@ std::string misfit_of_group(const std::vector<portion>& group, const view_limits
 }
 
 std::string misfit_of_groups(const cluster_view& x, const view_limits& here) {
-  std::map<index_range, std::vector<portion>> groups; // by their slices
+  std::map<index_range, std::vector<partition>> groups; // by their slices
   for (const auto& place : x.replicas)
     if (!place.slices.empty())
       groups[place.slices].push_back(place.work());

@@ -50,8 +50,8 @@ struct replica_place {
   index_range segments = {}; ///< of the model that it carries, with `parts`; none: all of it
   index_range parts = {};
 
-  portion work() const { return {slices, segments, parts}; }
-  void take(const portion& work) {
+  partition work() const { return {slices, segments, parts}; }
+  void take(const partition& work) {
     slices = work.slices;
     segments = work.segments;
     parts = work.parts;
@@ -107,7 +107,8 @@ struct view_limits {
   std::string self;
   size_t replica_count = 0;
   size_t shard_count = 0;
-  size_t slice_count = 0; ///< of the job; 0: a keeper's, whose views give each replica a part
+  size_t slice_count =
+    0; ///< of the job; 0: a parameter server's, whose views give each replica a part
   size_t parameter_count = 0;
   uint64_t last_version = 0;
   size_t segment_count = 0; ///< of the model; 0: replicas here carry whole models only

@@ -34,7 +34,7 @@
 // out likewise, and not admitted while it hangs. When nobody works and nothing moves, something
 // waits in a circle: a new term breaks it.
 //
-// Where a model is split over groups of replicas, any replica can carry any portion
+// Where a model is split over groups of replicas, any replica can carry any partition
 // (view_placement.cpp). So training lacks something only when there are fewer replicas than a group has:
 // then no view is published and no term begins, as without any replica at all.
 //

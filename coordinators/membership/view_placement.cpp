@@ -20,17 +20,17 @@ namespace {
 // have joined.
 //
 //   what has lost its carrier        goes to
-//   a portion                        a spare, the first one, of groups that lack least first
+//   a partition                        a spare, the first one, of groups that lack least first
 //   a group that spares do not fill  nobody: the group is dissolved, the one that lacks most first. Its
 //                                    living replicas are spares, and preferred for what they carried
 //   slices of a dissolved group      all groups: slices are split anew, evenly
 //
-// Portions stay where they are as far as that allows: who carries one has its parameters. Spares that
+// Partitions stay where they are as far as that allows: who carries one has its parameters. Spares that
 // make up whole groups become groups where a group has two slices more than these would have: no more
-// groups than were wanted, and only with all slices split anew. Nobody carries two portions: memory is
+// groups than were wanted, and only with all slices split anew. Nobody carries two partitions: memory is
 // what was planned. So a step goes on as long as there are as many replicas as a group has.
 
-/// Who carries each portion of a group's model.
+/// Who carries each partition of a group's model.
 struct carriers {
   std::vector<std::optional<size_t>> replicas; ///< by rank in the group
   size_t gaps() const {
@@ -44,8 +44,8 @@ public:
                 size_t slice_count, const model_split& split)
     : replicas_(replicas), slice_count_(slice_count), wanted_(split.shape.data) {
     const grid_work work{1, split.part_count, split.segment_costs, split.stages};
-    portions_ =
-      place_portions({1, split.shape.tensor, split.shape.pipeline}, work, split.shape.group_size());
+    partitions_ = place_partitions({1, split.shape.tensor, split.shape.pipeline}, work,
+                                   split.shape.group_size());
     for (const auto& slices : orphans)
       group_with(slices);
     for (size_t i = 0; i < replicas.size(); ++i)
@@ -68,7 +68,7 @@ public:
 private:
   carriers& group_with(const index_range& slices) {
     auto& result = groups_[slices];
-    result.replicas.resize(portions_.size());
+    result.replicas.resize(partitions_.size());
     return result;
   }
 
@@ -81,10 +81,10 @@ private:
   }
 
   size_t rank_of(const replica_place& place) const {
-    const auto found = std::ranges::find_if(portions_, [&](const portion& x) {
+    const auto found = std::ranges::find_if(partitions_, [&](const partition& x) {
       return x.segments == place.segments && x.parts == place.parts;
     });
-    return static_cast<size_t>(found - portions_.begin());
+    return static_cast<size_t>(found - partitions_.begin());
   }
 
   std::optional<index_range> fewest_gaps() const {
@@ -105,7 +105,7 @@ private:
   }
 
   void fill(carriers& group) {
-    for (size_t rank = 0; rank < portions_.size(); ++rank)
+    for (size_t rank = 0; rank < partitions_.size(); ++rank)
       if (!group.replicas[rank])
         group.replicas[rank] = take_spare(rank);
   }
@@ -131,7 +131,7 @@ private:
   size_t more_groups() const {
     const auto most = std::min(wanted_, slice_count_);
     return groups_.size() < most
-             ? std::min(most - groups_.size(), spares_.size() / portions_.size())
+             ? std::min(most - groups_.size(), spares_.size() / partitions_.size())
              : 0;
   }
 
@@ -153,7 +153,7 @@ private:
     for (auto& [slices, group] : groups_)
       groups.push_back(std::move(group));
     for (auto more = more_groups(); more > 0; --more) {
-      groups.emplace_back().replicas.resize(portions_.size());
+      groups.emplace_back().replicas.resize(partitions_.size());
       fill(groups.back());
     }
     groups_.clear();
@@ -164,9 +164,9 @@ private:
 
   void hand_out() {
     for (const auto& [slices, group] : groups_)
-      for (size_t rank = 0; rank < portions_.size(); ++rank)
+      for (size_t rank = 0; rank < partitions_.size(); ++rank)
         replicas_[*group.replicas[rank]].take(
-          {slices, portions_[rank].segments, portions_[rank].parts});
+          {slices, partitions_[rank].segments, partitions_[rank].parts});
     for (const auto spare : spares_)
       replicas_[spare].take({});
   }
@@ -174,12 +174,12 @@ private:
   std::vector<replica_place>& replicas_;
   size_t slice_count_;
   size_t wanted_;
-  std::vector<portion> portions_; ///< of a group; the slices do not count
+  std::vector<partition> partitions_; ///< of a group; the slices do not count
   std::map<index_range, carriers> groups_;
   std::set<size_t> spares_;
 };
 
-/// `replicas`: all that are there; who was there before has the portion it had. `orphans`: the slices
+/// `replicas`: all that are there; who was there before has the partition it had. `orphans`: the slices
 /// of those that are gone. Afterwards every group is complete, and all slices are some group's, unless
 /// there are fewer replicas than a group has: then nobody has any.
 void mend_groups(std::vector<replica_place>& replicas, const std::vector<index_range>& orphans,
@@ -187,8 +187,8 @@ void mend_groups(std::vector<replica_place>& replicas, const std::vector<index_r
   group_mending{replicas, orphans, slice_count, split}.run();
 }
 
-std::vector<portion> whole_portions(const std::vector<index_range>& slices) {
-  std::vector<portion> result;
+std::vector<partition> whole_partitions(const std::vector<index_range>& slices) {
+  std::vector<partition> result;
   for (const auto& own : slices)
     result.push_back({own, {}, {}});
   return result;
@@ -205,11 +205,11 @@ std::vector<replica_place> all_replicas(const std::vector<member>& members) {
 void assign_anew(std::vector<replica_place>& replicas, size_t slice_count,
                  const model_split& split) {
   const grid_work work{slice_count, split.part_count, split.segment_costs, split.stages};
-  const auto portions = split.splits()
-                          ? place_portions(split.shape, work, replicas.size())
-                          : whole_portions(assign_slices(slice_count, replicas.size()));
+  const auto partitions = split.splits()
+                            ? place_partitions(split.shape, work, replicas.size())
+                            : whole_partitions(assign_slices(slice_count, replicas.size()));
   for (size_t i = 0; i < replicas.size(); ++i)
-    replicas[i].take(portions[i]);
+    replicas[i].take(partitions[i]);
 }
 
 /// The place of the same replica, in the same life, among those of another view.

@@ -21,7 +21,7 @@ namespace troupe {
 /// Replicas of these members.
 size_t replicas_of(const std::vector<member>& members);
 
-/// False when these members have fewer replicas than a split model has portions: then no view of them
+/// False when these members have fewer replicas than a split model has partitions: then no view of them
 /// can be placed.
 bool makes_group(const model_split& split, const std::vector<member>& members);
 
@@ -58,7 +58,7 @@ std::vector<shard_place> place_spans_evenly(const std::vector<member>& members,
                                             size_t parameter_count);
 
 /// As above, and so too when a member has shards and no replicas: it serves all alike.
-/// `replicas`: with portions of the split model. Who has none of it owns nothing.
+/// `replicas`: with partitions of the split model. Who has none of it owns nothing.
 std::vector<shard_place> place_spans_near(const std::vector<member>& members,
                                           std::span<const replica_place> replicas,
                                           size_t parameter_count,

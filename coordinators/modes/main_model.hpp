@@ -1,4 +1,4 @@
-// Main model: the versions of a model that one keeper owns, as director and node see them, whoever
+// Main model: the versions of a model that one parameter server owns, as director and node see them, whoever
 // led to them. It keeps the newest version's parameters and those of the one before, and the
 // figures of the epoch; it says when a version is to be evaluated, and what is to be reported.
 //

@@ -10,22 +10,22 @@
 namespace troupe {
 
 size_t trainer_roster::join(uint64_t life, const replica_name& who, uint64_t process_life) {
-  const auto empty = std::ranges::find(seats_, std::optional<uint64_t>{}, &seat_state::life);
-  const auto seat = static_cast<size_t>(empty - seats_.begin());
-  if (empty == seats_.end())
-    seats_.emplace_back();
-  seats_[seat].life = life;
-  seats_[seat].who = who;
-  seats_[seat].process_life = process_life;
+  const auto empty = std::ranges::find(places_, std::optional<uint64_t>{}, &place_state::life);
+  const auto place = static_cast<size_t>(empty - places_.begin());
+  if (empty == places_.end())
+    places_.emplace_back();
+  places_[place].life = life;
+  places_[place].who = who;
+  places_[place].process_life = process_life;
   losses_.on_joined(who, process_life);
-  statistics_.on_joined(seat);
+  statistics_.on_joined(place);
   for (const auto& share : std::exchange(homeless_, {}))
-    give(seat, share);
-  return seat;
+    give(place, share);
+  return place;
 }
 
-void trainer_roster::lose(size_t seat, moment now) {
-  auto& x = seats_.at(seat);
+void trainer_roster::lose(size_t place, moment now) {
+  auto& x = places_.at(place);
   if (!x.life)
     return;
   const auto left = std::exchange(x, {.who = x.who});
@@ -34,18 +34,18 @@ void trainer_roster::lose(size_t seat, moment now) {
     losses_.on_lost(left.order->piece, left.who, left.process_life, now);
   }
   if (!left.overdue) // else it was counted
-    statistics_.on_lost(seat, now);
-  pass_on(seat, left.shares);
+    statistics_.on_lost(place, now);
+  pass_on(place, left.shares);
 }
 
-void trainer_roster::pass_on(size_t seat, const std::vector<evaluation_share>& shares) {
-  auto others = living_seats();
-  std::erase_if(others, [&](size_t one) { return seats_[one].overdue.has_value(); });
+void trainer_roster::pass_on(size_t place, const std::vector<evaluation_share>& shares) {
+  auto others = living_places();
+  std::erase_if(others, [&](size_t one) { return places_[one].overdue.has_value(); });
   for (const auto& share : shares)
     if (others.empty())
       homeless_.push_back(share);
     else
-      give(others[seat % others.size()], share);
+      give(others[place % others.size()], share);
 }
 
 std::vector<size_t> trainer_roster::take_overdue(moment now) {
@@ -53,10 +53,10 @@ std::vector<size_t> trainer_roster::take_overdue(moment now) {
   if (options_.lease == milliseconds{0})
     return result;
   const auto lease = std::max<moment::duration>(options_.lease, lease_factor * longest_);
-  for (size_t i = 0; i < seats_.size(); ++i) {
-    auto& x = seats_[i];
+  for (size_t i = 0; i < places_.size(); ++i) {
+    auto& x = places_[i];
     const bool has_others = std::ranges::any_of(
-      seats_, [&](const auto& other) { return &other != &x && other.life && !other.overdue; });
+      places_, [&](const auto& other) { return &other != &x && other.life && !other.overdue; });
     if (!x.order || now - x.since < lease || !has_others)
       continue;
     returned_.insert(x.order->piece);
@@ -91,55 +91,55 @@ std::set<uint64_t>::const_iterator trainer_roster::next_returned(moment now) con
 bool trainer_roster::awaits_time() const {
   const bool has_lease = options_.lease > milliseconds{0};
   return (has_lease &&
-          std::ranges::any_of(seats_, [](const auto& x) { return x.order.has_value(); })) ||
+          std::ranges::any_of(places_, [](const auto& x) { return x.order.has_value(); })) ||
          (options_.losses.attempts > 0 && !returned_.empty());
 }
 
 std::optional<size_t> trainer_roster::find(uint64_t life) const {
-  const auto found = std::ranges::find(seats_, std::optional{life}, &seat_state::life);
-  if (found == seats_.end())
+  const auto found = std::ranges::find(places_, std::optional{life}, &place_state::life);
+  if (found == places_.end())
     return std::nullopt;
-  return static_cast<size_t>(found - seats_.begin());
+  return static_cast<size_t>(found - places_.begin());
 }
 
 std::vector<size_t> trainer_roster::all_but(const std::vector<uint64_t>& lives) const {
-  auto result = living_seats();
-  std::erase_if(result, [&](size_t seat) {
-    return std::ranges::find(lives, *seats_[seat].life) != lives.end();
+  auto result = living_places();
+  std::erase_if(result, [&](size_t place) {
+    return std::ranges::find(lives, *places_[place].life) != lives.end();
   });
   return result;
 }
 
-std::vector<size_t> trainer_roster::living_seats() const {
+std::vector<size_t> trainer_roster::living_places() const {
   std::vector<size_t> result;
-  for (size_t i = 0; i < seats_.size(); ++i)
-    if (seats_[i].life)
+  for (size_t i = 0; i < places_.size(); ++i)
+    if (places_[i].life)
       result.push_back(i);
   return result;
 }
 
-void trainer_roster::release(const std::vector<size_t>& seats) {
-  for (const auto seat : seats)
-    seats_.at(seat).waits = false;
+void trainer_roster::release(const std::vector<size_t>& places) {
+  for (const auto place : places)
+    places_.at(place).waits = false;
 }
 
-uint64_t trainer_roster::take(size_t seat, uint64_t ticket, moment now) {
-  if (!is_free(seat))
-    throw std::logic_error("trainer roster: seat " + std::to_string(seat) + " is not free");
+uint64_t trainer_roster::take(size_t place, uint64_t ticket, moment now) {
+  if (!is_free(place))
+    throw std::logic_error("trainer roster: seat " + std::to_string(place) + " is not free");
   const auto back = next_returned(now);
   const auto piece = back == returned_.end() ? begun_count_++ : *back;
   returned_.erase(piece);
-  auto& x = seats_[seat];
+  auto& x = places_[place];
   x.order = {ticket, piece};
   x.since = now;
   x.before_order = x.shares.size();
-  statistics_.on_sent(seat, now);
+  statistics_.on_sent(place, now);
   return piece;
 }
 
-bool trainer_roster::finish(size_t seat, const work_order& order, moment now,
+bool trainer_roster::finish(size_t place, const work_order& order, moment now,
                             std::chrono::nanoseconds computed) {
-  auto& x = seats_.at(seat);
+  auto& x = places_.at(place);
   if (x.order == order || x.overdue == order.ticket)
     longest_ = std::max(longest_, now - x.since);
   if (x.order != order) {
@@ -147,42 +147,42 @@ bool trainer_roster::finish(size_t seat, const work_order& order, moment now,
       x.overdue.reset();
       x.is_back = true;
     }
-    statistics_.on_refused(seat);
+    statistics_.on_refused(place);
     return false;
   }
   x.order.reset();
   losses_.forget(order.piece);
   x.shares.erase(x.shares.begin(), x.shares.begin() + static_cast<std::ptrdiff_t>(x.before_order));
   x.before_order = 0;
-  statistics_.on_result(seat, now, computed);
+  statistics_.on_result(place, now, computed);
   return true;
 }
 
 void trainer_roster::start_anew(uint64_t first) {
-  if (!returned_.empty() || !std::ranges::all_of(seats_, [](const auto& x) { return !x.order; }))
+  if (!returned_.empty() || !std::ranges::all_of(places_, [](const auto& x) { return !x.order; }))
     throw std::logic_error("trainer roster: some of the work is not done yet");
   begun_count_ = first;
   losses_.clear();
 }
 
-void trainer_roster::give(size_t seat, const evaluation_share& share) {
-  seats_[seat].shares.push_back(share);
-  given_.push_back({seat, share});
+void trainer_roster::give(size_t place, const evaluation_share& share) {
+  places_[place].shares.push_back(share);
+  given_.push_back({place, share});
 }
 
 void trainer_roster::evaluate(uint64_t version, const const_buffer& parameters,
                               size_t chunk_count) {
-  auto seats = living_seats();
-  std::erase_if(seats, [&](size_t one) { return seats_[one].overdue.has_value(); });
-  const auto ranges = split_evenly(chunk_count, std::max<size_t>(seats.size(), 1));
+  auto places = living_places();
+  std::erase_if(places, [&](size_t one) { return places_[one].overdue.has_value(); });
+  const auto ranges = split_evenly(chunk_count, std::max<size_t>(places.size(), 1));
   for (size_t i = 0; i < ranges.size(); ++i) {
     const evaluation_share share{version, parameters, ranges[i]};
     if (share.chunks.empty())
       continue;
-    if (seats.empty())
+    if (places.empty())
       homeless_.push_back(share);
     else
-      give(seats[i], share);
+      give(places[i], share);
   }
 }
 
@@ -190,7 +190,7 @@ void trainer_roster::evaluate(uint64_t version, const const_buffer& parameters,
 // itself may yet be evaluated, when training ends there.
 void trainer_roster::forget_evaluations(uint64_t version) {
   const auto is_done = [=](const evaluation_share& x) { return x.version < version; };
-  for (auto& x : seats_) {
+  for (auto& x : places_) {
     const auto order = x.shares.begin() + static_cast<std::ptrdiff_t>(x.before_order);
     x.before_order -= static_cast<size_t>(std::count_if(x.shares.begin(), order, is_done));
     std::erase_if(x.shares, is_done);
@@ -204,8 +204,8 @@ std::vector<given_share> trainer_roster::take_given() {
 
 std::vector<named_statistics> trainer_roster::figures() const {
   std::vector<named_statistics> result;
-  for (size_t i = 0; i < seats_.size(); ++i)
-    result.push_back({seats_[i].who, statistics_.of(i)});
+  for (size_t i = 0; i < places_.size(); ++i)
+    result.push_back({places_[i].who, statistics_.of(i)});
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Trainer roster: who trains for a keeper, and what each of them has. One entry a seat: whoever is
+// Trainer roster: who trains for a parameter server, and what each of them has. One entry a place: whoever is
 // lost leaves one empty, whoever comes takes the lowest empty one, or a new one.
 //
 //                         +--wait--> waits --release--+
@@ -9,7 +9,7 @@
 //
 // Work is pieces: numbers, begun in ascending order, steps of a run or members of a round. What a
 // lost trainer had is given back and taken before anything new, the lowest first. A result counts
-// only from the seat that has the piece, under the ticket it was given with. So none is done twice,
+// only from the place that has the piece, under the ticket it was given with. So none is done twice,
 // and none is left out but those that ended each of several trainers (`piece_losses`).
 //
 // An order has a *lease*: one that is out for longer is given to another, and whoever has it answers
@@ -47,7 +47,7 @@ namespace troupe {
 //                                  give <--one is back-----+
 //
 // A trainer of another process may be out of reach and alive: when its process joins again in the same
-// life, its loss does not count. Of trainers of the keeper's own process (life 0) nobody comes back, and
+// life, its loss does not count. Of trainers of the parameter server's own process (life 0) nobody comes back, and
 // nobody waits.
 struct piece_loss_options {
   size_t attempts = 0; ///< losses of one piece; 0: any number
@@ -60,7 +60,7 @@ public:
 
   explicit piece_losses(const piece_loss_options& options = {}) : options_(options) {}
 
-  /// `life`: of the trainer's process; 0: the keeper's own.
+  /// `life`: of the trainer's process; 0: the parameter server's own.
   void on_lost(uint64_t piece, const replica_name& who, uint64_t life, moment now) {
     if (options_.attempts > 0)
       losses_[piece].push_back({who, life, now});
@@ -122,9 +122,9 @@ struct evaluation_share {
   }
 };
 
-/// A share, and the seat of whoever is to evaluate it.
+/// A share, and the place of whoever is to evaluate it.
 struct given_share {
-  size_t seat = 0;
+  size_t place = 0;
   evaluation_share share;
 
   friend bool operator==(const given_share&, const given_share&) = default;
@@ -142,23 +142,23 @@ public:
 
   // ---- Who is there. A life is a number that no other trainer has, at no time ----
 
-  /// Somebody came, of a process in this life (0: the keeper's own): its seat.
+  /// Somebody came, of a process in this life (0: the parameter server's own): its place.
   size_t join(uint64_t life, const replica_name& who, uint64_t process_life = 0);
   /// Nobody sits there any more. Nothing changes when that was known.
-  void lose(size_t seat, moment now);
+  void lose(size_t place, moment now);
 
   std::optional<size_t> find(uint64_t life) const;
-  /// Taken seats of all others than these, ascending.
+  /// Taken places of all others than these, ascending.
   std::vector<size_t> all_but(const std::vector<uint64_t>& lives) const;
-  size_t seat_count() const { return seats_.size(); }
-  size_t living_count() const { return living_seats().size(); }
+  size_t place_count() const { return places_.size(); }
+  size_t living_count() const { return living_places().size(); }
 
   // ---- Work ----
 
   /// True when somebody sits there, has nothing to do and need not wait.
-  bool is_free(size_t seat) const {
-    return seat < seats_.size() && seats_[seat].life && !seats_[seat].order &&
-           !seats_[seat].waits && !seats_[seat].overdue;
+  bool is_free(size_t place) const {
+    return place < places_.size() && places_[place].life && !places_[place].order &&
+           !places_[place].waits && !places_[place].overdue;
   }
   /// There is a piece to take when those below `limit` may be begun.
   bool has_work(uint64_t limit, moment now = {}) const {
@@ -166,25 +166,25 @@ public:
   }
   /// Pieces that are not given out any more, ascending; each is told once, and then done.
   std::vector<uint64_t> take_left_out(moment now);
-  /// Seats whose orders are out for too long, while somebody else is there: what they had is given back.
+  /// Places whose orders are out for too long, while somebody else is there: what they had is given back.
   std::vector<size_t> take_overdue(moment now);
-  /// True once for a seat that has answered an order which it had had for too long: it is free again.
-  bool take_returned(size_t seat) {
-    return seat < seats_.size() && std::exchange(seats_[seat].is_back, false);
+  /// True once for a place that has answered an order which it had had for too long: it is free again.
+  bool take_returned(size_t place) {
+    return place < places_.size() && std::exchange(places_[place].is_back, false);
   }
   /// Time will tell something: an order is out, or a piece is held back.
   bool awaits_time() const;
 
   /// Is not free until it is released.
-  void wait(size_t seat) { seats_.at(seat).waits = true; }
-  void release(const std::vector<size_t>& seats);
+  void wait(size_t place) { places_.at(place).waits = true; }
+  void release(const std::vector<size_t>& places);
 
-  /// The seat gets a piece: the lowest that was given back, else the next one that nobody has begun.
+  /// The place gets a piece: the lowest that was given back, else the next one that nobody has begun.
   /// Throws std::logic_error when it is not free.
-  uint64_t take(size_t seat, uint64_t ticket, moment now);
-  /// A result, which took so long to compute. True: it counts, and the seat is free again. Others
+  uint64_t take(size_t place, uint64_t ticket, moment now);
+  /// A result, which took so long to compute. True: it counts, and the place is free again. Others
   /// are counted as refused.
-  bool finish(size_t seat, const work_order& order, moment now, std::chrono::nanoseconds computed);
+  bool finish(size_t place, const work_order& order, moment now, std::chrono::nanoseconds computed);
 
   /// Pieces are counted from 0 again, or those below `first` are done. Throws std::logic_error while
   /// one is not done.
@@ -205,17 +205,17 @@ public:
   /// What only the rule of the mode knows: waits, barriers, what became of gradients.
   training_statistics& statistics() { return statistics_; }
   const training_statistics& statistics() const { return statistics_; }
-  /// Of all seats, with the names of who sits there, or sat there last.
+  /// Of all places, with the names of who sits there, or sat there last.
   std::vector<named_statistics> figures() const;
 
   friend bool operator==(const trainer_roster& a, const trainer_roster& b) {
-    return a.losses_ == b.losses_ && a.seats_ == b.seats_ && a.returned_ == b.returned_ &&
+    return a.losses_ == b.losses_ && a.places_ == b.places_ && a.returned_ == b.returned_ &&
            a.begun_count_ == b.begun_count_ && a.homeless_ == b.homeless_ && a.given_ == b.given_ &&
            a.statistics_ == b.statistics_;
   }
 
 private:
-  struct seat_state {
+  struct place_state {
     std::optional<uint64_t> life{}; ///< nothing: empty
     replica_name who{};
     uint64_t process_life = 0;
@@ -227,13 +227,13 @@ private:
     std::vector<evaluation_share> shares{}; ///< that it may not have evaluated yet
     size_t before_order = 0;                ///< so many of them it was given before its last order
 
-    friend bool operator==(const seat_state&, const seat_state&) = default;
+    friend bool operator==(const place_state&, const place_state&) = default;
   };
 
-  std::vector<size_t> living_seats() const;
-  void give(size_t seat, const evaluation_share& share);
-  /// What the seat was still to evaluate goes to others.
-  void pass_on(size_t seat, const std::vector<evaluation_share>& shares);
+  std::vector<size_t> living_places() const;
+  void give(size_t place, const evaluation_share& share);
+  /// What the place was still to evaluate goes to others.
+  void pass_on(size_t place, const std::vector<evaluation_share>& shares);
   /// The lowest piece that was given back and may be given out.
   std::set<uint64_t>::const_iterator next_returned(moment now) const;
 
@@ -243,7 +243,7 @@ private:
   roster_options options_;
   piece_losses losses_;
   moment::duration longest_{0}; ///< of the orders that were answered
-  std::vector<seat_state> seats_;
+  std::vector<place_state> places_;
   std::set<uint64_t> returned_; ///< pieces of those who were lost
   uint64_t begun_count_ = 0;
   std::vector<evaluation_share> homeless_; ///< for whoever comes next

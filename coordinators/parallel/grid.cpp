@@ -94,15 +94,15 @@ std::vector<index_range> balance_stages(const std::vector<uint64_t>& costs, size
   return result;
 }
 
-std::vector<portion> place_portions(const grid_shape& shape, const grid_work& work,
-                                    size_t replica_count) {
+std::vector<partition> place_partitions(const grid_shape& shape, const grid_work& work,
+                                        size_t replica_count) {
   if (shape.data == 0)
     refuse("groups", shape.data, "slices", work.slice_count);
   if (shape.tensor == 0 || shape.tensor > work.part_count)
     refuse("replicas of a stage", shape.tensor, "parts", work.part_count);
   const auto stages = stages_of(work, shape.pipeline);
   const auto parts = split_evenly(work.part_count, shape.tensor);
-  std::vector<portion> result;
+  std::vector<partition> result;
   for (const auto& slices : split_evenly(work.slice_count, group_count(shape, work, replica_count)))
     for (const auto& segments : stages)
       for (const auto& part : parts)
@@ -111,7 +111,7 @@ std::vector<portion> place_portions(const grid_shape& shape, const grid_work& wo
   return result;
 }
 
-stage_place stage_in(const std::vector<portion>& group, size_t member) {
+stage_place stage_in(const std::vector<partition>& group, size_t member) {
   std::set<size_t> stages; // by their first segments
   for (const auto& work : group)
     stages.insert(work.segments.begin);

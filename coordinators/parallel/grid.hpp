@@ -1,4 +1,4 @@
-// The grid: which portion each of a run's replicas gets where models are split over them.
+// The grid: which partition each of a run's replicas gets where models are split over them.
 //
 // D groups have the slices, each cut into P stages (segments), each of A replicas (parts). Replicas
 // get their places in order,
@@ -21,17 +21,17 @@
 
 namespace troupe {
 
-// A portion: what one replica works on. A replica that computes alone has all segments and all parts
-// of its slices; where a model is split, several replicas with smaller portions of the same slices
+// A partition: what one replica works on. A replica that computes alone has all segments and all parts
+// of its slices; where a model is split, several replicas with smaller partitions of the same slices
 // make up a group. It is placement: no bit of the result depends on it.
-struct portion {
+struct partition {
   index_range slices;   ///< of each step
   index_range segments; ///< of the model
   index_range parts;    ///< of each cut layer
 
   /// Of a spare: nothing to compute.
   bool empty() const { return slices.empty() || segments.empty() || parts.empty(); }
-  friend auto operator<=>(const portion&, const portion&) = default;
+  friend auto operator<=>(const partition&, const partition&) = default;
 };
 
 /// How many replicas the slices, the parts, and the segments are split over; all at least 1.
@@ -58,15 +58,15 @@ struct grid_work {
 /// are fewer segments than stages, or no stages.
 std::vector<index_range> balance_stages(const std::vector<uint64_t>& costs, size_t stage_count);
 
-/// The portion of each of `replica_count` replicas, by rank. There are as many groups as the shape
+/// The partition of each of `replica_count` replicas, by rank. There are as many groups as the shape
 /// says, but no more than slices, and no more than are whole with these replicas; without a single
-/// one nobody has anything to do. Replicas beyond the groups are spares, with empty portions. Throws
+/// one nobody has anything to do. Replicas beyond the groups are spares, with empty partitions. Throws
 /// std::invalid_argument when a shape is zero somewhere, there are more replicas of a stage than
 /// parts, more stages than segments, or `stages` does not fit both.
-std::vector<portion> place_portions(const grid_shape& shape, const grid_work& work,
-                                    size_t replica_count);
+std::vector<partition> place_partitions(const grid_shape& shape, const grid_work& work,
+                                        size_t replica_count);
 
 /// The stage of a member of a group, whose stages have equally many members each.
-stage_place stage_in(const std::vector<portion>& group, size_t member);
+stage_place stage_in(const std::vector<partition>& group, size_t member);
 
 } // namespace troupe

@@ -49,9 +49,9 @@ public:
       count_memory(replicas_[i]);
     }
     for (const auto& [rows, count] : slices_of_rows_)
-      count_seams({rows, count, false});
+      count_boundaries({rows, count, false});
     if (work_.evaluated_chunks > 0)
-      count_seams({work_.evaluated_rows, work_.evaluated_chunks, true});
+      count_boundaries({work_.evaluated_rows, work_.evaluated_chunks, true});
     return {std::move(replicas_), in_order(links_), in_order(wires_)};
   }
 
@@ -126,7 +126,7 @@ private:
   }
 
   /// For right children of the tree over parts: a slot for each size of a node, as a power of two.
-  uint64_t scratch_of(const portion& work, size_t rows) const {
+  uint64_t scratch_of(const partition& work, size_t rows) const {
     std::array<uint64_t, 65> slots{};
     for (const auto& node : largest_nodes(chain_.part_count(), work.parts))
       for (auto k = work.segments.begin; k < work.segments.end; ++k) {
@@ -151,27 +151,28 @@ private:
     use_scratch(slots, k, {middle, node.end}, floats);
   }
 
-  // ---- Seams ----
+  // ---- Boundaries ----
 
-  void count_seams(const items& of) {
+  void count_boundaries(const items& of) {
     const auto last = chain_.size() - 1;
-    for (size_t seam = 0; seam < last; ++seam) {
-      count_seam(seam, seam_way::forward, of);
+    for (size_t boundary = 0; boundary < last; ++boundary) {
+      count_boundary(boundary, boundary_way::forward, of);
       if (!of.evaluates)
-        count_seam(seam, seam_way::backward, of);
+        count_boundary(boundary, boundary_way::backward, of);
     }
     if (chain_.splits_scores())
       count_figures(of);
     else
-      count_seam(last, seam_way::forward, of);
+      count_boundary(last, boundary_way::forward, of);
   }
 
-  void count_seam(size_t seam, seam_way way, const items& of) {
-    const auto& route = routes_.route(seam, way);
-    const auto width = chain_.out_width(seam);
+  void count_boundary(size_t boundary, boundary_way way, const items& of) {
+    const auto& route = routes_.route(boundary, way);
+    const auto width = chain_.out_width(boundary);
     for (const auto maker : route.makers) {
-      const auto sums =
-        route.exchanges() ? sums_of(way == seam_way::forward ? seam : seam + 1, maker) : 0;
+      const auto sums = route.exchanges()
+                          ? sums_of(way == boundary_way::forward ? boundary : boundary + 1, maker)
+                          : 0;
       make(maker, route.makers, of, sums * of.rows * width);
       for (const auto other : route.makers)
         send(maker, {other}, way, of, sums * routes_.rows_of(route, other, of.rows).size() * width);
@@ -199,11 +200,11 @@ private:
 
   void count_figures(const items& of) {
     const auto last = chain_.size() - 1;
-    const auto& route = routes_.route(last, seam_way::figures);
+    const auto& route = routes_.route(last, boundary_way::figures);
     for (const auto maker : route.makers) {
       const auto words = count_parts(last, work_.members[maker].parts) * of.rows * figure_words_;
       make(maker, route.takers, of, words);
-      send(maker, route.takers, seam_way::figures, of, words);
+      send(maker, route.takers, boundary_way::figures, of, words);
     }
   }
 
@@ -212,18 +213,18 @@ private:
     const bool is_kept = std::ranges::any_of(
       takers, [&](size_t taker) { return process_of(taker) != process_of(maker); });
     if (is_kept)
-      replicas_[maker].kept_seam_bytes += of.count * floats * sizeof(float);
+      replicas_[maker].kept_boundary_bytes += of.count * floats * sizeof(float);
     else
       hold(maker, of, floats);
   }
 
   void hold(size_t member, const items& of, size_t floats) {
     if (!of.evaluates && of.rows == largest_)
-      replicas_[member].slice_seam_bytes += floats * sizeof(float);
+      replicas_[member].slice_boundary_bytes += floats * sizeof(float);
   }
 
   /// Of an item, to each of these members, but once to each process.
-  void send(size_t from, const std::vector<size_t>& to, seam_way way, const items& of,
+  void send(size_t from, const std::vector<size_t>& to, boundary_way way, const items& of,
             size_t floats) {
     std::set<size_t> told{process_of(from)};
     for (const auto member : to) {
@@ -244,7 +245,7 @@ private:
   const segment_chain& chain_;
   size_t figure_words_;
   const group_work& work_;
-  seam_routes routes_;
+  boundary_routes routes_;
   std::map<size_t, size_t> slices_of_rows_; ///< how many slices have so many rows
   size_t largest_ = 0;                      ///< rows of a slice
   std::vector<replica_plan> replicas_;

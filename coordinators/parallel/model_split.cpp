@@ -15,7 +15,7 @@ std::string range_text(const index_range& x) {
                        : std::to_string(x.begin) + "-" + std::to_string(x.end - 1);
 }
 
-std::string portion_text(const portion& work, const model_split& split) {
+std::string partition_text(const partition& work, const model_split& split) {
   if (work.empty())
     return "spare";
   const index_range layers{split.layers[work.segments.begin].begin,

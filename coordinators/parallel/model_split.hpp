@@ -19,7 +19,7 @@ struct split_tile {
   size_t part = 0;
   index_range elements; ///< of the model
 
-  bool is_of(const portion& work) const {
+  bool is_of(const partition& work) const {
     return work.segments.contains(segment) && work.parts.contains(part);
   }
   friend bool operator==(const split_tile&, const split_tile&) = default;
@@ -44,6 +44,6 @@ std::string range_text(const index_range& x);
 
 /// "slices 0-3, layers 0-1, part 0 of 2", without a part where layers are not cut; "spare" of one who
 /// carries nothing.
-std::string portion_text(const portion& work, const model_split& split);
+std::string partition_text(const partition& work, const model_split& split);
 
 } // namespace troupe

@@ -92,17 +92,17 @@ private:
     view_ = place_anew(std::move(members), *job_.training.slices, result_.parameter_count, split_);
   }
 
-  std::vector<portion> portions() const {
-    std::vector<portion> result;
+  std::vector<partition> partitions() const {
+    std::vector<partition> result;
     for (const auto& x : view_.replicas)
       result.push_back(split_.splits() || x.slices.empty()
-                         ? portion{x.slices, x.segments, x.parts}
-                         : portion{x.slices, {0, chain_.size()}, {0, chain_.part_count()}});
+                         ? partition{x.slices, x.segments, x.parts}
+                         : partition{x.slices, {0, chain_.size()}, {0, chain_.part_count()}});
     return result;
   }
 
   void plan_groups() {
-    const auto all = portions();
+    const auto all = partitions();
     const auto size = split_.shape.group_size();
     result_.shape = split_.shape;
     result_.shape.data = 0;
@@ -117,7 +117,7 @@ private:
     }
   }
 
-  void add_group(size_t first, std::vector<portion> members) {
+  void add_group(size_t first, std::vector<partition> members) {
     const auto evaluated = std::max(shape_.test_row_count, shape_.validation_row_count);
     const bool gathers = timeline_.batch_size < timeline_.row_count;
     const auto row_words = shape_.sparse ? 4 : shape_.feature_count; // where it begins and ends
@@ -228,7 +228,7 @@ private:
   model_split split_;
   bool is_cluster_ = false;
   cluster_view view_;
-  std::vector<link_plan> wires_; ///< seams between processes
+  std::vector<link_plan> wires_; ///< boundaries between processes
   size_t group_count_ = 0;
   size_t fewest_slices_ = 0; ///< of a group
   parallel_plan result_;
@@ -244,7 +244,7 @@ parallel_plan plan_of(const job& resolved, const data_shape& shape, const model&
 std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& shape,
                                          const plan_options& options) {
   const bool is_solver = scope_of(resolved.optimizer.kind) == optimizer_scope::solver;
-  if (!is_solver && !has_keeper(resolved.training))
+  if (!is_solver && !has_server(resolved.training))
     return plan_of(resolved, shape, *make_model(resolved, shape), options).processes;
   std::vector<process_plan> result;
   for (const auto& node : options.nodes.empty() ? one_process(resolved) : options.nodes) {

@@ -51,7 +51,7 @@ parallel_plan plan_of(const job& resolved, const data_shape& shape, const model&
                       const plan_options& options);
 
 /// What the processes of any job need, also of one whose replicas have whole models each: one that a
-/// keeper leads, or a solver.
+/// parameter server leads, or a solver.
 std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& shape,
                                          const plan_options& options);
 

@@ -110,9 +110,9 @@ private:
     if (at(to).owned() > 0)
       for (const auto& span : at(from).spans)
         x.block_sums += block_count(span.size()) * block_numbers_ * sizeof(double);
-    for (const auto& seam : work_.seams)
-      if (seam.from == from && seam.to == to)
-        x.seams = seam.bytes;
+    for (const auto& boundary : work_.boundaries)
+      if (boundary.from == from && boundary.to == to)
+        x.boundaries = boundary.bytes;
     if (x.sum() > 0)
       result_.links.push_back(x);
   }
@@ -228,8 +228,8 @@ private:
   static void add_replica(memory_need& to, const replica_plan& x) {
     to.add(memory_cause::gradients, x.gradient_bytes());
     to.add(memory_cause::activations, x.activation_bytes());
-    to.add(memory_cause::seams, x.seam_bytes());
-    to.add(memory_cause::kept, x.kept_seam_bytes);
+    to.add(memory_cause::boundaries, x.boundary_bytes());
+    to.add(memory_cause::kept, x.kept_boundary_bytes);
   }
 
   /// Sums of several whole gradients, for other processes.

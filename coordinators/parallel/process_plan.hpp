@@ -59,12 +59,13 @@ struct process_link_plan {
   size_t to = 0;
   uint64_t gradients = 0;
   uint64_t parameters = 0;
-  std::array<uint64_t, 3> seams{}; ///< by seam_way
-  uint64_t block_sums = 0;         ///< numbers of blocks, where a step needs sums over the model
-  uint64_t fetched = 0;            ///< parameters, segment by segment
+  std::array<uint64_t, 3> boundaries{}; ///< by boundary_way
+  uint64_t block_sums = 0; ///< numbers of blocks, where a step needs sums over the model
+  uint64_t fetched = 0;    ///< parameters, segment by segment
 
   uint64_t sum() const {
-    return gradients + parameters + seams[0] + seams[1] + seams[2] + block_sums + fetched;
+    return gradients + parameters + boundaries[0] + boundaries[1] + boundaries[2] + block_sums +
+           fetched;
   }
 };
 
@@ -76,7 +77,7 @@ struct process_work {
   const cluster_view& view;                  ///< placed
   const std::vector<cluster_node>& nodes;    ///< its members
   const std::vector<replica_plan>& replicas; ///< by rank
-  const std::vector<link_plan>& seams;       ///< between processes
+  const std::vector<link_plan>& boundaries;  ///< between processes
 };
 
 struct processes_plan {

@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-segment_fetching::segment_fetching(const segment_chain& chain, const portion& own)
+segment_fetching::segment_fetching(const segment_chain& chain, const partition& own)
   : segments_(own.segments) {
   for (auto k = segments_.begin; k < segments_.end; ++k)
     windows_.push_back(std::make_shared<const element_window>(

@@ -44,7 +44,7 @@ public:
     friend bool operator==(const request&, const request&) = default;
   };
 
-  segment_fetching(const segment_chain& chain, const portion& own);
+  segment_fetching(const segment_chain& chain, const partition& own);
 
   /// New work on so many items. `at_hand`: what its process has of the version. What was fetched before
   /// is let go of.

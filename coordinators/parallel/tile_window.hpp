@@ -1,4 +1,4 @@
-// Tile window: the tiles of a portion, packed in a buffer of their own.
+// Tile window: the tiles of a partition, packed in a buffer of their own.
 //
 // Whoever carries some parts of some segments has gradients of these alone. They lie in order of the
 // model's elements, without what others carry between them.
@@ -24,9 +24,9 @@ public:
   };
 
   tile_window() = default;
-  /// What a replica with this portion contributes: its parts; of what all have in common, and of
+  /// What a replica with this partition contributes: its parts; of what all have in common, and of
   /// segments that are not cut, whoever has part 0.
-  tile_window(const segment_chain& chain, const portion& work);
+  tile_window(const segment_chain& chain, const partition& work);
 
   size_t size() const { return window_.size(); }
   const std::vector<entry>& tiles() const { return tiles_; }
@@ -37,28 +37,28 @@ private:
   element_window window_;
 };
 
-/// Parameters that a replica with this portion reads: its parts, what all parts have in common, and
+/// Parameters that a replica with this partition reads: its parts, what all parts have in common, and
 /// segments that are not cut.
-std::vector<index_range> elements_read(const segment_chain& chain, const portion& work);
+std::vector<index_range> elements_read(const segment_chain& chain, const partition& work);
 /// Those whose gradient it contributes: its window's.
-std::vector<index_range> elements_contributed(const segment_chain& chain, const portion& work);
+std::vector<index_range> elements_contributed(const segment_chain& chain, const partition& work);
 
 // Gradient makers: which replicas of a view contribute the gradient of which elements.
 //
 // A replica that has a whole model contributes all of it. In a group each contributes the tiles of its
-// own portion (tile_window.hpp), so that of an element one of the group does.
+// own partition (tile_window.hpp), so that of an element one of the group does.
 class gradient_makers {
 public:
   gradient_makers() = default;
-  /// `portions`: of all replicas of the view; one without segments has the whole model. `tiles`: what
+  /// `partitions`: of all replicas of the view; one without segments has the whole model. `tiles`: what
   /// is never contributed in parts, ascending; none: the whole model.
-  gradient_makers(const segment_chain& chain, const std::vector<portion>& portions,
+  gradient_makers(const segment_chain& chain, const std::vector<partition>& partitions,
                   std::vector<index_range> tiles);
 
   /// What of a span is contributed together.
-  std::vector<index_range> lanes_of(const index_range& span) const;
-  /// Whether a replica contributes these elements of a lane, for its slices.
-  bool contributes(size_t replica, const index_range& lane) const;
+  std::vector<index_range> ranges_of(const index_range& span) const;
+  /// Whether a replica contributes these elements of a range, for its slices.
+  bool contributes(size_t replica, const index_range& range) const;
 
 private:
   std::vector<index_range> tiles_;

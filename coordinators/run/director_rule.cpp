@@ -133,7 +133,7 @@ director_decisions director_rule::on_kept(uint64_t version) {
 
 director_decisions director_rule::on_not_finite(const divergence& what) {
   director_decisions out;
-  // Even when the end has been named: the shard that keeps the book may have reached a version that
+  // Even when the end has been named: the shard that counts the metrics may have reached a version that
   // another one could not.
   if (phase_ == phase::ending && what.step >= end_version_)
     return out;

@@ -1,4 +1,4 @@
-// The director rule: the course of one training run, as a state machine.
+// The director rule: how one training run goes on, as a state machine.
 //
 //   keeping   (the best version so far is being fetched) ----+
 //      ^  |                                                  |
@@ -161,7 +161,7 @@ public:
   /// Every shard has reached this version, the horizon.
   director_decisions on_marked(uint64_t version);
   /// All hold: training is to end at this version (coordinators/run/hold_rule.hpp). Later ones
-  /// count. Or the keeper will not go beyond it, for another reason.
+  /// count. Or the parameter server will not go beyond it, for another reason.
   director_decisions on_stop_named(uint64_t version, stop_reason reason = stop_reason::interrupt);
   /// The parameters of `version` are kept. Ignored unless it is the one that was asked for last.
   director_decisions on_kept(uint64_t version);

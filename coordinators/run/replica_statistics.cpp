@@ -58,8 +58,8 @@ std::vector<named_statistics> replica_statistics::figures() const {
   return result;
 }
 
-void seam_waits::add(const replica_name& whom, std::chrono::nanoseconds time) {
-  auto found = std::ranges::find(waits, whom, &seam_wait::whom);
+void boundary_waits::add(const replica_name& whom, std::chrono::nanoseconds time) {
+  auto found = std::ranges::find(waits, whom, &boundary_wait::whom);
   if (found == waits.end())
     found = waits.insert(found, {whom, 0, {}, {}});
   ++found->count;
@@ -67,7 +67,7 @@ void seam_waits::add(const replica_name& whom, std::chrono::nanoseconds time) {
   found->longest = std::max(found->longest, time);
 }
 
-void count_waits(std::vector<named_statistics>& figures, const std::vector<told_waits>& told) {
+void count_waits(std::vector<named_statistics>& figures, const std::vector<reported_waits>& told) {
   const auto figures_of = [&](const replica_name& who) -> trainer_statistics& {
     const auto found = std::ranges::find(figures, who, &named_statistics::who);
     return (found != figures.end() ? *found : figures.emplace_back(named_statistics{who, {}}))
@@ -83,7 +83,7 @@ void count_waits(std::vector<named_statistics>& figures, const std::vector<told_
   }
   for (const auto& one : told)
     for (const auto& wait : one.waits.waits) {
-      if (std::ranges::find(told, wait.whom, &told_waits::who) == told.end())
+      if (std::ranges::find(told, wait.whom, &reported_waits::who) == told.end())
         continue;
       auto& x = figures_of(wait.whom);
       x.last_count += wait.count;

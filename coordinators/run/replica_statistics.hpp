@@ -1,10 +1,10 @@
 // Replica statistics: training statistics of replicas that march in step, by name.
 //
-// Fed by the shard that keeps the book. Places are indexes of a view, which move when somebody
+// Fed by the shard that counts the metrics. Places are indexes of a view, which move when somebody
 // comes or goes; the figures stay with the names. A replica's result for a step is there when the
 // last part of its gradient is. Gradients of one process may be added before they leave it: then
 // whoever brought the last of them stands for all. So it does for those who share a model: who of
-// them made the others wait they say themselves (`seam_waits`).
+// them made the others wait they say themselves (`boundary_waits`).
 
 #pragma once
 
@@ -24,7 +24,7 @@ namespace troupe {
 struct named_statistics {
   replica_name who;
   trainer_statistics figures;
-  std::string portion = {}; ///< of a split model, in words; whoever tells people fills it in
+  std::string partition = {}; ///< of a split model, in words; whoever tells people fills it in
 
   friend bool operator==(const named_statistics&, const named_statistics&) = default;
 };
@@ -68,16 +68,16 @@ private:
 
   training_statistics statistics_{0};
   std::vector<replica_name> names_;
-  struct seat {
+  struct replica_place {
     size_t index = 0; ///< among names
     bool computes = true;
     size_t group = 0;
   };
-  std::vector<seat> places_;
+  std::vector<replica_place> places_;
   std::vector<arrival> arrivals_; ///< of the step under way, the latest of each group
 };
 
-// Seam waits: who makes the others of a group wait, where a model is split.
+// Boundary waits: who makes the others of a group wait, where a model is split.
 //
 // Members of a group stand idle in the middle of a step, until a piece of another comes. Who hands in
 // its gradient last says nothing there: in a pipeline that is always the first stage. So each member
@@ -85,34 +85,34 @@ private:
 //
 // A member in the middle of a chain hands waits on: what others waited for it is its own fault by as
 // much as it exceeds what it waited itself.
-struct seam_wait {
+struct boundary_wait {
   replica_name whom;
   uint64_t count = 0;
   std::chrono::nanoseconds time{0};
   std::chrono::nanoseconds longest{0};
 
-  friend bool operator==(const seam_wait&, const seam_wait&) = default;
+  friend bool operator==(const boundary_wait&, const boundary_wait&) = default;
 };
 
 /// What a member did and whom it waited for, by its own clock.
-struct seam_waits {
+struct boundary_waits {
   std::chrono::nanoseconds computed{0};
-  std::vector<seam_wait> waits{}; ///< in the order of the first
+  std::vector<boundary_wait> waits{}; ///< in the order of the first
 
   void add(const replica_name& whom, std::chrono::nanoseconds time);
 
-  friend bool operator==(const seam_waits&, const seam_waits&) = default;
+  friend bool operator==(const boundary_waits&, const boundary_waits&) = default;
 };
 
 /// What a member told, and in how many steps it had work.
-struct told_waits {
+struct reported_waits {
   replica_name who;
   uint64_t steps = 0;
-  seam_waits waits;
+  boundary_waits waits;
 };
 
 /// Members' own figures take the place of what was seen from outside; a wait for a member counts as
 /// its being last. Waits for who is not among `told` any more are nobody's.
-void count_waits(std::vector<named_statistics>& figures, const std::vector<told_waits>& told);
+void count_waits(std::vector<named_statistics>& figures, const std::vector<reported_waits>& told);
 
 } // namespace troupe

@@ -91,11 +91,11 @@ std::string time_text(milliseconds time) {
   return (tenths < 600 ? whole + "." + std::to_string(tenths % 10) : whole) + " s";
 }
 
-bool wait_teller::is_due(const std::string& who, moment since, moment now) {
+bool wait_reporter::is_due(const std::string& who, moment since, moment now) {
   std::erase_if(told_, [&](const auto& entry) { return now - entry.second.last > interval_max; });
   if (now - since < patience_)
     return false;
-  const auto [place, is_new] = told_.try_emplace(who, told_wait{now, interval_min, now});
+  const auto [place, is_new] = told_.try_emplace(who, reported_wait{now, interval_min, now});
   auto& told = place->second;
   told.last = now;
   if (now < told.next)
@@ -106,7 +106,7 @@ bool wait_teller::is_due(const std::string& who, moment since, moment now) {
   return true;
 }
 
-std::optional<milliseconds> wait_teller::over(moment now) {
+std::optional<milliseconds> wait_reporter::over(moment now) {
   if (!since_)
     return std::nullopt;
   const auto lasted = std::chrono::duration_cast<milliseconds>(now - *since_);

@@ -8,7 +8,7 @@
 //   c has been silent for longer than a report may take: what it said last does not count any more,
 //   and it holds up the run whether somebody waits for it by name or not
 //
-// `wait_teller` says it to people: not before it has lasted, once for each change of who it is,
+// `wait_reporter` says it to people: not before it has lasted, once for each change of who it is,
 // then ever more seldom, and once when it is over. It decides about lines, never about training.
 
 #pragma once
@@ -50,7 +50,7 @@ struct late_process {
   friend bool operator==(const late_process&, const late_process&) = default;
 };
 
-/// Processes report once a second: a report has not come. Less than the patience of `wait_teller`,
+/// Processes report once a second: a report has not come. Less than the patience of `wait_reporter`,
 /// so that what a process said before it fell silent is in no line.
 inline constexpr milliseconds silence_max{1'800};
 
@@ -69,7 +69,7 @@ std::string joining_text(const std::vector<std::string>& names, milliseconds lef
 /// "1.4 s"; from a minute on "75 s".
 std::string time_text(milliseconds time);
 
-class wait_teller {
+class wait_reporter {
 public:
   /// How long a wait lasts before it is told. A process that starts, a link that is lost and found,
   /// a long step: all take less, and none of them is worth a line.
@@ -78,7 +78,7 @@ public:
   static constexpr milliseconds interval_min{5'000};
   static constexpr milliseconds interval_max{60'000};
 
-  explicit wait_teller(milliseconds patience = patience_default) : patience_(patience) {}
+  explicit wait_reporter(milliseconds patience = patience_default) : patience_(patience) {}
 
   milliseconds patience() const { return patience_; }
 
@@ -89,20 +89,20 @@ public:
   /// Something has moved at `now`. How long the wait lasted, if it was told.
   std::optional<milliseconds> over(moment now);
 
-  friend bool operator==(const wait_teller&, const wait_teller&) = default;
+  friend bool operator==(const wait_reporter&, const wait_reporter&) = default;
 
 private:
-  struct told_wait {
+  struct reported_wait {
     moment next;           ///< to be told again
     milliseconds interval; ///< after that
     moment last;           ///< it was going on
 
-    friend bool operator==(const told_wait&, const told_wait&) = default;
+    friend bool operator==(const reported_wait&, const reported_wait&) = default;
   };
 
   milliseconds patience_;
-  std::map<std::string, told_wait> told_; ///< by who; also of waits that are over, for a while
-  std::optional<moment> since_;           ///< the wait that was told began
+  std::map<std::string, reported_wait> told_; ///< by who; also of waits that are over, for a while
+  std::optional<moment> since_;               ///< the wait that was told began
 };
 
 } // namespace troupe

@@ -51,7 +51,7 @@ struct checkpoint {
   uint64_t best_version = 0;             ///< the version with the least watched loss, if kept
   double best_loss = 0;                  ///< its watched loss
 
-  batch_sums book;                    ///< of the steps since the last row of the history
+  batch_sums metrics;                 ///< of the steps since the last row of the history
   stop_rule_memory stop;              ///< of the rows of the history
   stop_rule_memory plateau;           ///< likewise, of who lowers the learning rate
   std::vector<uint64_t> reductions;   ///< rising: steps from which the rate is lower once more

@@ -102,14 +102,15 @@ misfit misfit_of_sums(const checkpoint& x, uint64_t batch_size) {
   const auto samples = x.version > max / batch_size ? max : x.version * batch_size;
   return first_of(
     [&] {
-      return unless_at_most(x.book.sample_count, samples, "the number of samples in its book");
+      return unless_at_most(x.metrics.sample_count, samples,
+                            "the number of samples in its metrics");
     },
     [&] {
-      return unless_at_most(x.book.correct_count, x.book.sample_count,
-                            "the number of right answers in its book");
+      return unless_at_most(x.metrics.correct_count, x.metrics.sample_count,
+                            "the number of right answers in its metrics");
     },
-    [&] { return unless_finite(x.book.loss_sum, "the loss in its book"); },
-    [&] { return unless_finite(x.book.squared_error_sum, "the squared error in its book"); });
+    [&] { return unless_finite(x.metrics.loss_sum, "the loss in its metrics"); },
+    [&] { return unless_finite(x.metrics.squared_error_sum, "the squared error in its metrics"); });
 }
 
 misfit misfit_of_rule(const stop_rule_memory& rule, const std::string& whose, uint64_t version) {

@@ -236,7 +236,7 @@ void visit_all(auto& record, auto& x, auto& shape) {
   record.number(shape.slot_count);
   record.flags(shape.has_best_parameters, x);
   record.list(x.optimizer_numbers, [&](auto& value) { record.real(value); });
-  visit_sums(record, x.book);
+  visit_sums(record, x.metrics);
   visit_stop(record, x.stop);
   record.number(x.best_version);
   record.real(x.best_loss);

@@ -58,7 +58,7 @@ std::string utc_text(std::chrono::system_clock::time_point when) {
 }
 
 /// Nothing of a row, of what was left out, and of a line that is none.
-std::optional<told_event> told_event_in(const std::string& line) {
+std::optional<parsed_event> parsed_event_in(const std::string& line) {
   const auto object = json::parse(line, nullptr, false);
   for (const auto* key : {"kind", "time", "text"})
     if (!object.contains(key) || !object[key].is_string())
@@ -69,8 +69,8 @@ std::optional<told_event> told_event_in(const std::string& line) {
   const auto* const rest = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
   if (!rest || !kind || kind == event_kind::row || kind == event_kind::left_out)
     return std::nullopt;
-  return told_event{static_cast<double>(timegm(&parts)) + std::strtod(rest, nullptr),
-                    object["text"]};
+  return parsed_event{static_cast<double>(timegm(&parts)) + std::strtod(rest, nullptr),
+                      object["text"]};
 }
 
 /// The number of the last whole line; 0 where there is none.
@@ -120,12 +120,12 @@ std::string event_line(uint64_t number, const event_time& when, const run_event&
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-std::vector<told_event> read_told_events(const std::string& path) {
-  std::vector<told_event> result;
+std::vector<parsed_event> read_parsed_events(const std::string& path) {
+  std::vector<parsed_event> result;
   for (size_t i = event_files_kept + 1; i-- > 0;) {
     std::ifstream in{i == 0 ? path : path + '.' + std::to_string(i), std::ios::binary};
     for (std::string line; std::getline(in, line);)
-      if (auto event = told_event_in(line))
+      if (auto event = parsed_event_in(line))
         result.push_back(std::move(*event));
   }
   return result;

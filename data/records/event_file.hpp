@@ -81,14 +81,14 @@ std::string event_line(uint64_t number, const event_time& when, const run_event&
                        const history_row* row = nullptr);
 
 /// What people were told of a run, and when in seconds after the epoch of UNIX.
-struct told_event {
+struct parsed_event {
   double time = 0;
   std::string text;
 };
 
 /// Of the file at `path` and of those that were moved away from there, oldest first, without rows and what was left
 /// out. Lines that are none are passed over.
-std::vector<told_event> read_told_events(const std::string& path);
+std::vector<parsed_event> read_parsed_events(const std::string& path);
 
 /// The names of the fields of a line, with their meanings, as docs/events.md has them.
 std::string event_fields_markdown();

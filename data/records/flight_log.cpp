@@ -41,8 +41,8 @@ std::optional<trace_record> record_of(const flight_cell& x) {
 }
 
 // In a full ring the oldest record's place may be half written over by one that is not counted yet.
-trace_lane lane_of(const flight_ring_header& head, std::span<const std::byte> cells) {
-  trace_lane result{text(head.actor), text(head.waits_for), text(head.sends), 1, 0, {}};
+trace_track track_of(const flight_ring_header& head, std::span<const std::byte> cells) {
+  trace_track result{text(head.actor), text(head.waits_for), text(head.sends), 1, 0, {}};
   const auto count = std::min(head.recorded, head.cell_count > 1 ? head.cell_count - 1 : 1);
   for (auto number = head.recorded - count; number < head.recorded; ++number)
     if (const auto record = record_of(
@@ -88,7 +88,7 @@ flight_log read_flight(std::span<const std::byte> bytes, const std::string& wher
       break;
     }
     const auto cells = rest.subspan(flight_ring_header_bytes);
-    result.lanes.push_back(lane_of(ring, cells));
+    result.tracks.push_back(track_of(ring, cells));
     rest = cells.subspan(ring.cell_count * sizeof(flight_cell));
   }
   result.used_bytes = bytes.size() - rest.size();

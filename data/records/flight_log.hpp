@@ -73,8 +73,8 @@ struct flight_log {
   uint64_t actors_left_out = 0;
   size_t used_bytes = 0; ///< of the file hold something; the rest was room for more actors
   bool is_cut = false;   ///< not all rings are whole: the others are here
-  std::vector<trace_lane>
-    lanes; ///< times since it began to record, right within a tenth or two seconds
+  std::vector<trace_track>
+    tracks; ///< times since it began to record, right within a tenth or two seconds
 };
 
 /// Throws failure(bad_data) at `where` for what is no such file. What of it is damaged is left out.

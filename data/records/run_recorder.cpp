@@ -160,17 +160,17 @@ void trace_ring::add(const trace_record& record) {
 
 void trace_ring::push(const trace_record& record) {
   ++records_;
-  auto& records = lane_.records;
+  auto& records = track_.records;
   if (records.size() < size_max_)
     return records.push_back(record);
   records[next_] = record;
   next_ = (next_ + 1) % size_max_;
-  ++lane_.dropped;
+  ++track_.dropped;
 }
 
-trace_lane trace_ring::lane() const {
+trace_track trace_ring::track() const {
   const std::lock_guard lock{mutex_};
-  auto result = lane_;
+  auto result = track_;
   result.every = every_;
   auto& records = result.records;
   std::rotate(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(next_), records.end());
@@ -239,17 +239,18 @@ void run_recorder::begin(std::string process, std::string job) {
     set_text(header().job_sha256, head_.job);
 }
 
-std::shared_ptr<trace_ring> run_recorder::new_ring(trace_lane lane) {
+std::shared_ptr<trace_ring> run_recorder::new_ring(trace_track track) {
   const std::lock_guard lock{mutex_};
   const auto share = std::bit_ceil(std::max(rings_.size() + 1, large_rings)) / large_rings;
   const auto size = has_timeline_ ? std::max(ring_records_max / share, ring_records_min) : 0;
-  const auto& ring = rings_.emplace_back(std::make_shared<trace_ring>(lane, head_.record_ns, size));
+  const auto& ring =
+    rings_.emplace_back(std::make_shared<trace_ring>(track, head_.record_ns, size));
   if (memory_)
-    map(*ring, lane);
+    map(*ring, track);
   return ring;
 }
 
-void run_recorder::map(trace_ring& ring, const trace_lane& lane) {
+void run_recorder::map(trace_ring& ring, const trace_track& track) {
   const auto left = (flight_file_bytes - used_) / sizeof(flight_cell);
   const auto cells = std::clamp(std::bit_floor(left / rings_to_come), cells_min, cells_max);
   const auto bytes = flight_ring_header_bytes + cells * sizeof(flight_cell);
@@ -260,9 +261,9 @@ void run_recorder::map(trace_ring& ring, const trace_lane& lane) {
   auto& head = *reinterpret_cast<flight_ring_header*>(memory_.get() + used_);
   used_ += bytes;
   head.cell_count = cells;
-  set_text(head.actor, lane.actor);
-  set_text(head.waits_for, lane.waits_for);
-  set_text(head.sends, lane.sends);
+  set_text(head.actor, track.actor);
+  set_text(head.waits_for, track.waits_for);
+  set_text(head.sends, track.sends);
   std::atomic_ref{header().ring_count}.fetch_add(1, std::memory_order_release);
   ring.map(memory_, head, header().now);
 }
@@ -286,14 +287,15 @@ void run_recorder::let_go() {
   file_.close();
 }
 
-void run_recorder::on_clock(const std::string& process, uint64_t course_sent, uint64_t course_heard,
-                            uint64_t told, uint64_t heard) {
+void run_recorder::on_clock(const std::string& process, uint64_t directive_sent,
+                            uint64_t directive_heard, uint64_t told, uint64_t heard) {
   if (!has_timeline_)
     return;
-  const auto trip = (heard - course_sent) - (told - course_heard);
-  if (heard < course_sent || told < course_heard || heard - course_sent < told - course_heard)
+  const auto trip = (heard - directive_sent) - (told - directive_heard);
+  if (heard < directive_sent || told < directive_heard ||
+      heard - directive_sent < told - directive_heard)
     return; // of another life, or no clock
-  const auto there = static_cast<int64_t>(course_heard - course_sent);
+  const auto there = static_cast<int64_t>(directive_heard - directive_sent);
   const auto back = static_cast<int64_t>(told - heard);
   const clock_sample sample{heard, there / 2 + back / 2, trip / 2 + 1};
   const std::lock_guard lock{mutex_};
@@ -313,7 +315,7 @@ process_trace run_recorder::take() const {
   const std::lock_guard lock{mutex_};
   auto result = head_;
   for (const auto& ring : rings_)
-    result.lanes.push_back(ring->lane());
+    result.tracks.push_back(ring->track());
   for (const auto& [process, samples] : clocks_)
     result.clocks.push_back({process, samples});
   return result;
@@ -322,11 +324,11 @@ process_trace run_recorder::take() const {
 std::shared_ptr<trace_ring> ring_of(const std::shared_ptr<run_recorder>& trace,
                                     const std::string& actor, const std::string& waits_for,
                                     const std::string& sends) {
-  trace_lane lane;
-  lane.actor = actor;
-  lane.waits_for = waits_for;
-  lane.sends = sends;
-  return trace ? trace->new_ring(std::move(lane)) : nullptr;
+  trace_track track;
+  track.actor = actor;
+  track.waits_for = waits_for;
+  track.sends = sends;
+  return trace ? trace->new_ring(std::move(track)) : nullptr;
 }
 
 } // namespace troupe

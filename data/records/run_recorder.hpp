@@ -51,10 +51,10 @@ struct trace_flow {
 /// One actor's records. One thread at a time writes; others may read meanwhile.
 class trace_ring {
 public:
-  /// `lane`: the actor in words. `record_ns`: what a record of the timeline costs. `size_max`: of those;
+  /// `track`: the actor in words. `record_ns`: what a record of the timeline costs. `size_max`: of those;
   /// 0: no timeline is wanted.
-  trace_ring(trace_lane lane, double record_ns, size_t size_max)
-    : lane_(std::move(lane)), record_ns_(record_ns), size_max_(size_max) {}
+  trace_ring(trace_track track, double record_ns, size_t size_max)
+    : track_(std::move(track)), record_ns_(record_ns), size_max_(size_max) {}
 
   /// From now on it is in the flight recorder. `memory`: what `header` and the cells behind it lie in;
   /// `now`: the time, likewise.
@@ -94,7 +94,7 @@ public:
   void add(const trace_record& record);
 
   /// The timeline's records.
-  trace_lane lane() const;
+  trace_track track() const;
 
 private:
   static uint64_t load(uint64_t& x) { return std::atomic_ref{x}.load(std::memory_order_relaxed); }
@@ -111,8 +111,8 @@ private:
   uint64_t* now_ = nullptr;
   uint64_t last_cell_ = 0;
 
-  mutable std::mutex mutex_; ///< of the lane
-  trace_lane lane_;
+  mutable std::mutex mutex_; ///< of the track
+  trace_track track_;
   double record_ns_;
   size_t size_max_;
   std::atomic<uint64_t> every_{1};
@@ -180,11 +180,11 @@ public:
   void begin(std::string process, std::string job);
   /// Of the timeline 65,536 records, of the flight recorder 4,096; fewer when there are more than 32 rings.
   /// When the file has no room, with some 180, its records are not there, and it is counted.
-  std::shared_ptr<trace_ring> new_ring(trace_lane lane);
+  std::shared_ptr<trace_ring> new_ring(trace_track track);
   /// To be called about ten times a second: what the flight recorder has from now on happens now.
   void tick();
   /// Both clocks at a report of `process`, in nanoseconds: of each 16 s the sample that is best is kept.
-  void on_clock(const std::string& process, uint64_t course_sent, uint64_t course_heard,
+  void on_clock(const std::string& process, uint64_t directive_sent, uint64_t directive_heard,
                 uint64_t told, uint64_t heard);
 
   /// All that the timeline has so far.
@@ -198,7 +198,7 @@ public:
 private:
   flight_header& header() const { return *reinterpret_cast<flight_header*>(memory_.get()); }
   void open_file_in(const flight_place& place);
-  void map(trace_ring& ring, const trace_lane& lane);
+  void map(trace_ring& ring, const trace_track& track);
 
   bool has_timeline_;
   std::string path_;

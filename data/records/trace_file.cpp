@@ -92,12 +92,12 @@ private:
 // ---- Of one process ----
 
 json about(const process_trace& x) {
-  json lanes = json::array();
-  for (const auto& lane : x.lanes)
-    lanes.push_back({{"actor", lane.actor},
-                     {"every", lane.every},
-                     {"recorded", lane.records.size()},
-                     {"dropped", lane.dropped}});
+  json tracks = json::array();
+  for (const auto& track : x.tracks)
+    tracks.push_back({{"actor", track.actor},
+                      {"every", track.every},
+                      {"recorded", track.records.size()},
+                      {"dropped", track.dropped}});
   json clocks = json::object();
   for (const auto& clock : x.clocks)
     for (const auto& sample : clock.samples)
@@ -107,7 +107,7 @@ json about(const process_trace& x) {
           {"job", x.job},
           {"boot", x.boot},
           {"record_ns", x.record_ns},
-          {"lanes", std::move(lanes)},
+          {"lanes", std::move(tracks)},
           {"clocks", std::move(clocks)}};
 }
 
@@ -115,13 +115,14 @@ std::string metadata(const char* what, size_t thread, const json& args) {
   return text_of({{"ph", "M"}, {"name", what}, {"pid", 1}, {"tid", thread}, {"args", args}});
 }
 
-void write_record(line_writer& out, const trace_record& x, const trace_lane& lane, size_t thread) {
+void write_record(line_writer& out, const trace_record& x, const trace_track& track,
+                  size_t thread) {
   const auto tid = std::to_string(thread);
   const auto place = ",\"pid\":1,\"tid\":" + tid + ",\"ts\":" + microseconds(x.begin);
   std::string args = "{\"step\":" + std::to_string(x.step);
   if (const auto* object = trace_object_name(x.kind))
     args += std::string{",\""} + object + "\":" + std::to_string(x.object);
-  const auto name = json(trace_words(x.kind, lane)).dump();
+  const auto name = json(trace_words(x.kind, track)).dump();
   // Viewers leave out the flows of spans without a length.
   out.event("{\"ph\":\"X\",\"name\":" + name + place + ",\"dur\":" +
             microseconds(std::max<uint64_t>(x.length, 1)) + ",\"args\":" + args + "}}");
@@ -265,7 +266,7 @@ void require_one_run(const std::vector<opened_trace>& files) {
 }
 
 /// When both ends of what went from one to another were.
-class flow_book {
+class flow_table {
 public:
   void note(const json& event, uint64_t time) {
     const auto kind = event.at("ph").get_ref<const std::string&>();
@@ -291,7 +292,7 @@ private:
 };
 
 uint64_t copy_events(opened_trace& from, size_t process, const clock_map& clock, line_writer& out,
-                     flow_book& flows) {
+                     flow_table& flows) {
   uint64_t result = 0;
   for (std::string line; std::getline(from.lines, line); ++result) {
     if (line == last_line)
@@ -326,17 +327,17 @@ void write_trace(atomic_file file, const process_trace& x) {
   line_writer out{std::move(file)};
   out.begin(about(x));
   out.event(metadata("process_name", 0, {{"name", x.process}}));
-  for (size_t i = 0; i < x.lanes.size(); ++i) {
-    const auto& lane = x.lanes[i];
-    const auto name = lane.every == 1
-                        ? lane.actor
-                        : lane.actor + " (1 of " + std::to_string(lane.every) + " steps)";
+  for (size_t i = 0; i < x.tracks.size(); ++i) {
+    const auto& track = x.tracks[i];
+    const auto name = track.every == 1
+                        ? track.actor
+                        : track.actor + " (1 of " + std::to_string(track.every) + " steps)";
     out.event(metadata("thread_name", i + 1, {{"name", name}}));
     out.event(metadata("thread_sort_index", i + 1, {{"sort_index", i}}));
   }
-  for (size_t i = 0; i < x.lanes.size(); ++i)
-    for (const auto& record : x.lanes[i].records)
-      write_record(out, record, x.lanes[i], i + 1);
+  for (size_t i = 0; i < x.tracks.size(); ++i)
+    for (const auto& record : x.tracks[i].records)
+      write_record(out, record, x.tracks[i], i + 1);
   out.end();
 }
 
@@ -350,7 +351,7 @@ trace_merge merge_traces(const std::vector<std::string>& files, const std::strin
   for (const auto& x : opened)
     clocks.push_back(clock_of(x, reference));
   trace_merge result;
-  flow_book flows;
+  flow_table flows;
   line_writer out{atomic_file{path}};
   out.begin({{"format", std::string{format_mark} + " merged"}, {"job", reference.head.job}});
   for (size_t i = 0; i < opened.size(); ++i)

@@ -2,15 +2,15 @@
 
 namespace troupe {
 
-std::string trace_words(trace_kind kind, const trace_lane& lane) {
+std::string trace_words(trace_kind kind, const trace_track& track) {
   const std::string name{name_of(kind)};
   switch (kind) {
   case trace_kind::wait:
-    return lane.waits_for.empty() ? name : "wait for " + lane.waits_for;
+    return track.waits_for.empty() ? name : "wait for " + track.waits_for;
   case trace_kind::receive:
-    return lane.waits_for.empty() ? name : "receive " + lane.waits_for;
+    return track.waits_for.empty() ? name : "receive " + track.waits_for;
   case trace_kind::send:
-    return lane.sends.empty() ? name : "send " + lane.sends;
+    return track.sends.empty() ? name : "send " + track.sends;
   default:
     return name;
   }

@@ -79,7 +79,7 @@ struct trace_record {
 };
 
 /// What one actor recorded: in a timeline in order of its ends, in a flight recorder of its begins.
-struct trace_lane {
+struct trace_track {
   std::string actor;     ///< "replica 0"
   std::string waits_for; ///< "parameters"
   std::string sends;     ///< "gradient"
@@ -89,7 +89,7 @@ struct trace_lane {
 };
 
 /// What a record says to people: "slice", "wait for parameters", "receive parameters", "send gradient".
-std::string trace_words(trace_kind kind, const trace_lane& lane);
+std::string trace_words(trace_kind kind, const trace_track& track);
 
 /// What a record's object is: "slice", "to", "from", "piece"; null: nothing.
 const char* trace_object_name(trace_kind kind);
@@ -116,7 +116,7 @@ struct process_trace {
   std::string job;      ///< SHA-256 of its identity
   std::string boot;     ///< of the machine: processes of one have one clock. Empty: not known
   double record_ns = 0; ///< that a record costs
-  std::vector<trace_lane> lanes;
+  std::vector<trace_track> tracks;
   std::vector<process_clock> clocks; ///< on the director: of the others
 };
 

@@ -55,7 +55,7 @@ std::vector<column> columns_of(std::span<const trainer_record> trainers) {
       add(first + i, "lag " + lag_class_name(i, class_count),
           i < one.lags.size() ? one.lags[i] : uint64_t{0}, none_is::no_column);
   for (size_t last = result.size(); const auto& one : trainers)
-    add(last, "portion", one.portion, none_is::no_column);
+    add(last, "partition", one.partition, none_is::no_column);
   std::erase_if(result, [](const column& x) { return !x.is_shown; });
   return result;
 }

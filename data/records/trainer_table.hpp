@@ -30,7 +30,7 @@ template <class Trainer, class Function>
 void each_trainer_figure(Trainer& x, Function f) {
   constexpr auto shown = none_is::shown, rare = none_is::no_column;
   f("process", x.process);
-  f("portion", x.portion, none_is::left_out);
+  f("partition", x.partition, none_is::left_out);
   f("replica", x.replica);
   f("results", x.results, shown, "results");
   f("applied", x.applied, rare, "applied");

@@ -59,7 +59,7 @@ struct trainer_record {
   double computed_ms = 0;
   double network_ms = 0;      ///< on the way and in queues
   std::vector<uint64_t> lags; ///< gradients 0, 1, 2-3, 4-7 .. updates late
-  std::string portion = {};   ///< of a split model, in words; empty: each replica has it whole
+  std::string partition = {}; ///< of a split model, in words; empty: each replica has it whole
 
   friend bool operator==(const trainer_record&, const trainer_record&) = default;
 };

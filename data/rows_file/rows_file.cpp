@@ -57,7 +57,7 @@ std::span<std::byte> bytes_of(std::vector<T>& values) {
 } // namespace
 
 rows_file::rows_file(const std::string& path) : path_(path), file_(opened(path)) {
-  read_front();
+  read_header();
 }
 
 // A file may have become shorter since it was opened.
@@ -69,7 +69,7 @@ bool rows_file::read_at(uint64_t place, std::span<std::byte> out) const {
                 "is the disk in order?");
 }
 
-void rows_file::read_front() {
+void rows_file::read_header() {
   const auto size = size_of(file_, path_);
   const auto read = [this](uint64_t place, std::span<std::byte> out) {
     if (!read_at(place, out))
@@ -88,8 +88,8 @@ void rows_file::read_front() {
   std::string text(length, '\0');
   read(length_bytes, std::as_writable_bytes(std::span{text}));
   static constexpr std::array<std::string_view, 5> dtypes{"F32", "U8", "I32", "U64", "F64"};
-  auto told =
-    told_rows_of(parse_safetensors_header(text, path_, dtypes), length_bytes + length, size, path_);
+  auto told = parse_rows_header(parse_safetensors_header(text, path_, dtypes),
+                                length_bytes + length, size, path_);
   header_ = std::move(told.header);
   places_ = told.places;
   header_.checksums.resize(header_.chunk_count());

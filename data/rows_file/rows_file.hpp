@@ -56,7 +56,7 @@ private:
   bool read_at(uint64_t place, std::span<std::byte> out) const;
   /// Reads `part` of chunk `number`, which lies at `place`, and holds it against its checksum.
   void read_part(uint64_t number, chunk_part part, uint64_t place, std::span<std::byte> out) const;
-  void read_front();
+  void read_header();
   /// Of chunk `number`, whose part at `place` is not what it should be.
   [[noreturn]] void refuse_chunk(uint64_t number, const std::string& what, uint64_t place) const;
 

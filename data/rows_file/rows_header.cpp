@@ -37,7 +37,7 @@ private:
 
 } // namespace
 
-rows_front front_of(const rows_header& x) {
+rows_preamble preamble_of(const rows_header& x) {
   safetensors_header header;
   auto& metadata = header.metadata;
   metadata["format"] = rows_format_name;
@@ -65,8 +65,8 @@ rows_front front_of(const rows_header& x) {
   places.end = tensors.end();
   const auto text = safetensors_header_text(header);
   const auto length = safetensors_length(text.size());
-  rows_front result{std::string(reinterpret_cast<const char*>(length.data()), length.size()) + text,
-                    places};
+  rows_preamble result{
+    std::string(reinterpret_cast<const char*>(length.data()), length.size()) + text, places};
   for (auto* place : {&result.places.checksums, &result.places.means, &result.places.squares,
                       &result.places.targets, &result.places.features, &result.places.end})
     *place += result.text.size();

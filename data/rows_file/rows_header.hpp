@@ -84,11 +84,11 @@ struct rows_places {
 
 /// The file's first bytes, up to its checksums, and where the rest goes. Throws
 /// std::invalid_argument for names that are not UTF-8.
-struct rows_front {
+struct rows_preamble {
   std::string text;
   rows_places places;
 };
-rows_front front_of(const rows_header& header);
+rows_preamble preamble_of(const rows_header& header);
 
 /// Rows of a chunk of about 1 MiB: a disk reads it as fast as more at once, and a window of the
 /// default size has 64 of them.
@@ -100,17 +100,17 @@ bool looks_like_safetensors(std::string_view start);
 // What a file of rows says of itself, held against the file's size: the checks on its header.
 
 /// The rows that a header tells of, without checksums and statistics, and where all lies.
-struct told_rows {
+struct parsed_rows {
   rows_header header;
   rows_places places;
 };
 
-/// `front_bytes` are the header's and those of its length, `file_bytes` the whole file's.
+/// `header_bytes` are the header's and those of its length, `file_bytes` the whole file's.
 ///
 /// Throws failure(bad_data), naming the path and, where there is one, the tensor, when the header is
 /// not that of a file of rows, when shapes contradict each other, when tensors leave holes or
 /// overlap, and when the file is longer or shorter than they are.
-told_rows told_rows_of(const safetensors_header& header, uint64_t front_bytes, uint64_t file_bytes,
-                       const std::string& path);
+parsed_rows parse_rows_header(const safetensors_header& header, uint64_t header_bytes,
+                              uint64_t file_bytes, const std::string& path);
 
 } // namespace troupe

@@ -19,7 +19,7 @@ uint8_t byte_of(float value) {
 
 rows_writer::rows_writer(const std::string& path, rows_header header)
   : header_(std::move(header)),
-    front_(front_of(header_)),
+    preamble_(preamble_of(header_)),
     path_(path),
     file_(path),
     counts_(header_.classes.size()) {
@@ -70,8 +70,8 @@ void rows_writer::write_chunk() {
                                                          : std::as_bytes(std::span{features_});
   const auto targets = header_.is_classification() ? std::as_bytes(std::span{labels_})
                                                    : std::as_bytes(std::span{targets_});
-  file_.write_at(front_.places.features + written_ * header_.feature_bytes(), features);
-  file_.write_at(front_.places.targets + written_ * header_.target_bytes(), targets);
+  file_.write_at(preamble_.places.features + written_ * header_.feature_bytes(), features);
+  file_.write_at(preamble_.places.targets + written_ * header_.target_bytes(), targets);
   header_.checksums.push_back({short_checksum_of(features), short_checksum_of(targets)});
   statistics_.push(column_statistics_of(features_, header_.feature_count));
   written_ += row_count;
@@ -87,10 +87,10 @@ void rows_writer::publish() {
   if (written_ != header_.row_count || counts_ != header_.class_rows)
     refuse();
   const auto statistics = statistics_.total();
-  file_.write_at(0, std::as_bytes(std::span{front_.text}));
-  file_.write_at(front_.places.checksums, std::as_bytes(std::span{header_.checksums}));
-  file_.write_at(front_.places.means, std::as_bytes(std::span{statistics.means}));
-  file_.write_at(front_.places.squares, std::as_bytes(std::span{statistics.squares}));
+  file_.write_at(0, std::as_bytes(std::span{preamble_.text}));
+  file_.write_at(preamble_.places.checksums, std::as_bytes(std::span{header_.checksums}));
+  file_.write_at(preamble_.places.means, std::as_bytes(std::span{statistics.means}));
+  file_.write_at(preamble_.places.squares, std::as_bytes(std::span{statistics.squares}));
   file_.publish();
 }
 

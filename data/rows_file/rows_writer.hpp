@@ -44,7 +44,7 @@ private:
   [[noreturn]] void refuse() const;
 
   rows_header header_;
-  rows_front front_;
+  rows_preamble preamble_;
   std::string path_;
   atomic_file file_;
   std::vector<float> features_;  ///< of the chunk

@@ -1,6 +1,6 @@
 // A network of dense layers as a chain of segments.
 //
-// What lies at a seam are a layer's values as its derivative needs them: behind the activation as a rule,
+// What lies at a boundary are a layer's values as its derivative needs them: behind the activation as a rule,
 // before it for gelu and silu. Who enters the next segment applies what is missing of the activation, and
 // dropout. A layer cut by outputs keeps its rows packed by part: R x O_0, then R x O_1, ..., with O_t the
 // units of part t.

@@ -1,9 +1,9 @@
 // A chain of segments: a model as the parts that actors carry, and how they are computed.
 //
-//   x_0 --> [segment 0] -- seam 0 --> [segment 1] -- seam 1 --> ... [segment n-1] --> scores
+//   x_0 --> [segment 0] -- boundary 0 --> [segment 1] -- boundary 1 --> ... [segment n-1] --> scores
 //             parts t                    parts t
 //
-// At a seam activations are whole. Whoever reads them *enters* the next segment: makes what it reads of
+// At a boundary activations are whole. Whoever reads them *enters* the next segment: makes what it reads of
 // what lies there. On the way back it *derives*: takes the derivative by what it read to the derivative
 // behind the segment before. Parts without units do not exist; a segment that is not cut is a single part,
 // 0. dense_chain.hpp has networks of dense layers, layer_segments.hpp chains of layers.

@@ -253,14 +253,14 @@ void add_requests(corpora& out) {
 
 process_trace timeline_of(const std::string& process, const std::string& boot) {
   process_trace result{process, "00ff", boot, 80, {}, {}};
-  result.lanes.push_back({"replica 0",
-                          "parameters",
-                          "gradient",
-                          2,
-                          1,
-                          {{1000, 50, 0, 3, 1, trace_kind::slice},
-                           {1100, 5, 7, 3, 0, trace_kind::send},
-                           {1200, 5, 7, 3, 0, trace_kind::receive}}});
+  result.tracks.push_back({"replica 0",
+                           "parameters",
+                           "gradient",
+                           2,
+                           1,
+                           {{1000, 50, 0, 3, 1, trace_kind::slice},
+                            {1100, 5, 7, 3, 0, trace_kind::send},
+                            {1200, 5, 7, 3, 0, trace_kind::receive}}});
   return result;
 }
 
@@ -280,11 +280,11 @@ void add_timelines(corpora& out, const fs::path& scratch) {
 
 // With rings of eight cells, or hardly anything of one would be tried.
 void add_flights(corpora& out, const fs::path& folder) {
-  trace_lane lane;
-  lane.actor = "replica 0";
+  trace_track track;
+  track.actor = "replica 0";
   for (const uint64_t count : {0, 3, 20}) {
     run_recorder recorder{{folder.string(), "left", "digits", "/runs/digits"}};
-    const auto ring = recorder.new_ring(lane);
+    const auto ring = recorder.new_ring(track);
     for (uint64_t i = 0; i < count; ++i)
       ring->end(ring->begin(i % 2 == 0 ? trace_kind::slice : trace_kind::send, i, 1));
     auto text = content_of(recorder.path());

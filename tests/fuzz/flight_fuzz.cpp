@@ -15,8 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     const auto log = read_flight(all, "here");
     fuzz::require(log.used_bytes <= size, "what is used is there");
     size_t records = 0;
-    for (const auto& lane : log.lanes)
-      records += lane.records.size();
+    for (const auto& track : log.tracks)
+      records += track.records.size();
     fuzz::require(records <= size / 16, "a record takes 16 bytes");
     auto report = flight_report(log, 20);
     std::ranges::replace(report, '\n', ' ');

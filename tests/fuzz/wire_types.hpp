@@ -4,12 +4,12 @@
 #pragma once
 
 #include "actors/net/links/messages.hpp"
+#include "actors/protocol/boundary_messages.hpp"
 #include "actors/protocol/cluster_messages.hpp"
 #include "actors/protocol/collective_messages.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
 #include "actors/protocol/messages.hpp"
 #include "actors/protocol/order_messages.hpp"
-#include "actors/protocol/seam_messages.hpp"
 #include "actors/protocol/status_messages.hpp"
 #include "actors/protocol/tensor_messages.hpp"
 #include "actors/protocol/write_messages.hpp"

@@ -29,7 +29,7 @@ ASYNC = os.path.join(SOURCE, "examples", "async.toml")
 ROUNDS = os.path.join(SOURCE, "examples", "local_sgd.toml")
 FEDERATED = os.path.join(SOURCE, "examples", "federated_digits.toml")
 ACCURACY_MIN = 0.95
-# (replicas, shards) of the director's node and of two workers; a keeper needs no shards.
+# (replicas, shards) of the director's node and of two workers; a parameter server needs no shards.
 PEERS = [(1, 1), (1, 1), (1, 1)]
 PLACEMENTS = [[(2, 1)], [(1, 1), (1, 0)], [(0, 1), (1, 0), (2, 0)], [(2, 0), (1, 1), (3, 1)]]
 MODES = ['"asynchronous"', "{ staleness = 2 }", "{ first = 2 }", "{ lag = 1.5 }"]
@@ -218,7 +218,7 @@ class ClusterModes(EqualRuns):
                 self.assertLess(result["epochs"], 20000)
                 self.assertEqual(result["views"], 1)
 
-    def test_a_killed_keeper_that_is_started_again_goes_on(self):
+    def test_a_killed_server_that_is_started_again_goes_on(self):
         def kill_and_start_again(cluster):
             folder = os.path.join(cluster.folder, "runs")
             self.assertTrue(cluster.wait_until(lambda: any(
@@ -250,7 +250,7 @@ class ClusterModes(EqualRuns):
             self.expect_figures(cluster.result(), alone, (
                 "parameters_sha256", "job_sha256", "steps", "test_loss", "clients"), cluster.messages())
 
-    def test_without_its_keeper_a_run_ends(self):
+    def test_without_its_server_a_run_ends(self):
         with self.cluster(PEERS, MODES[0], 5000, join=2) as cluster:
             self.assertTrue(cluster.wait_for_epoch(5), cluster.messages())
             cluster.director().signal(signal.SIGKILL)

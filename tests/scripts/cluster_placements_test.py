@@ -136,7 +136,7 @@ def bytes_of(plan, steps):
     kinds = {"gradient": steps * sum(link["gradients"] for link in links), "result": result,
              "parameters": (steps + 1) * sum(link["parameters"] for link in links) + result
                            + steps * sum(link["fetched"] for link in links),
-             "seam": steps * sum(link["forward"] + link["backward"] + link["figures"]
+             "boundary": steps * sum(link["forward"] + link["backward"] + link["figures"]
                                  for link in links)}
     return {kind: count for kind, count in kinds.items() if count or kind == "result"}
 
@@ -160,13 +160,13 @@ class Splits(PlacedTest):
                 self.expect_figures(result, alone, FIGURES, split)
                 self.assertEqual(result["rollbacks"], 0)
                 self.assertLess(result["resends"], result["steps"] / 4)
-                self.assertEqual("seam" in result["bytes_by_kind"], split[:2] != (1, 1))
+                self.assertEqual("boundary" in result["bytes_by_kind"], split[:2] != (1, 1))
                 if split[:2] != (1, 1):
                     self.expect_waits_to_be_told(result["trainers"])
 
     def expect_waits_to_be_told(self, trainers):
         """Whoever waits in a group waits for another of it."""
-        working = [one for one in trainers if one["portion"] != "spare"]
+        working = [one for one in trainers if one["partition"] != "spare"]
         for one in working:
             self.assertGreater(one["results"], 0, one)
             self.assertGreater(one["computed_ms"], 0, one)

@@ -131,7 +131,7 @@ class StrangersAtARunningCluster(EqualRuns):
         """What the director answers a process that says this of itself."""
         self.wait_for_epochs()
         line = {"troupe": PROTOCOL, "version": "0.1.0", "node": "right", "job": "0", "data": "0",
-                "cluster": "0", "arithmetic": "0", "course": "0", "process": "0", "incarnation": 1,
+                "cluster": "0", "arithmetic": "0", "directive": "0", "process": "0", "incarnation": 1,
                 "term": 0, "life": 1, "carrier": 0, "director": False,
                 "only_compares": False, **changes}
         port = int(self.nodes[0].address.rsplit(":", 1)[1])

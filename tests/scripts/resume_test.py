@@ -2,7 +2,7 @@
 
     python3 tests/scripts/resume_test.py BUILD_FOLDER SOURCE_FOLDER [TRIALS] [TEST]...
 
-Where a keeper owns all parameters each mode is killed four times in each of TRIALS (1) runs.
+Where a parameter server owns all parameters each mode is killed four times in each of TRIALS (1) runs.
 """
 
 import json
@@ -61,7 +61,7 @@ replicas = 1
 [checkpoint]
 every_steps = 1000
 """
-# Modes in which a keeper owns all parameters, on that job. Rounds have the same bits whoever computes; so has
+# Modes in which a parameter server owns all parameters, on that job. Rounds have the same bits whoever computes; so has
 # the one trainer that waits for nobody.
 ROUNDS = {
     "rounds": {"training__strategy": '"parameters"', "training__members": 4, "training__local_steps": 2},

@@ -77,7 +77,7 @@ std::optional<failure> cluster::boot_director() {
   auto options = director_options_of(job_.resolved, *job_.data, *network);
   for (const auto& plan : options_.machines)
     options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
-  if (has_keeper(job_.resolved.training)) { // as in a real cluster: each replica has a part
+  if (has_server(job_.resolved.training)) { // as in a real cluster: each replica has a part
     options.membership.slice_count = 0;
     for (const auto& plan : options_.machines)
       options.membership.slice_count += plan.replica_count;
@@ -88,7 +88,7 @@ std::optional<failure> cluster::boot_director() {
   options.membership.lost_after =
     std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.membership.join_timeout = options_.join_timeout;
-  if (!has_keeper(job_.resolved.training))
+  if (!has_server(job_.resolved.training))
     // Who is lost here dies of the seed, not of its work: three at one step in 20,000 seeds.
     options.lost_work = {2 * job_.resolved.runtime.attempts, 2 * options.membership.lost_after};
   std::shared_ptr<checkpoint_store> checkpoints;
@@ -183,8 +183,8 @@ void cluster::hear_stale_director() {
 void cluster::note_orders(const caf::message& content) {
   if (content.match_elements<cluster_view>())
     orders_.view = content.get_as<cluster_view>(0);
-  else if (content.match_elements<course>())
-    orders_.way = content.get_as<course>(0);
+  else if (content.match_elements<directive>())
+    orders_.way = content.get_as<directive>(0);
   else if (content.match_elements<hold_request>())
     orders_.hold = content.get_as<hold_request>(0);
 }
@@ -277,8 +277,8 @@ void cluster::on_link(const network::link_news& news) {
 void cluster::on_arrival(machine_id to, const caf::message& content) {
   version_ = std::max(version_, version_shown(content).value_or(0));
   note_orders(content);
-  if (on_course && content.match_elements<course>())
-    on_course(content.get_as<course>(0));
+  if (on_directive && content.match_elements<directive>())
+    on_directive(content.get_as<directive>(0));
   if (content.match_elements<node_report>()) {
     const auto& report = content.get_as<node_report>(0);
     for (size_t i = 0; i < process_count(); ++i)

@@ -98,8 +98,8 @@ public:
   std::function<void(const std::string&)> on_notice;
   /// Called with each view that arrives.
   std::function<void(const cluster_view&)> on_view;
-  /// Called with each course that arrives.
-  std::function<void(const course&)> on_course;
+  /// Called with each directive that arrives.
+  std::function<void(const directive&)> on_directive;
 
 private:
   void on_link(const network::link_news& news);
@@ -107,7 +107,7 @@ private:
   /// What a director says to all.
   struct orders {
     std::optional<cluster_view> view;
-    std::optional<course> way;
+    std::optional<directive> way;
     std::optional<hold_request> hold;
   };
   void note_orders(const caf::message& content);

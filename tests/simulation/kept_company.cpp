@@ -37,7 +37,7 @@ kept_company::kept_company(world& here, const cluster_job& what, const kept_opti
     world_.act_on(home_, [&] {
       extras_ = std::make_unique<process>(world_.system(), what.resolved, what.data, for_extras);
       caf::anon_send_exit(extras_->node(), caf::exit_reason::kill);
-      caf::anon_send_exit(extras_->actors().keeper, caf::exit_reason::kill);
+      caf::anon_send_exit(extras_->actors().server, caf::exit_reason::kill);
     });
     for (const auto& actor : extras_->actors().workers)
       trainers_.push_back({actor, true, false});
@@ -70,7 +70,7 @@ void kept_company::name(size_t trainer, bool named) {
   for (const auto& x : trainers_)
     if (x.named)
       news.trainers.push_back({caf::actor_cast<order_taker_actor>(x.actor)});
-  caf::anon_send(company_->keeper(), news);
+  caf::anon_send(company_->server(), news);
 }
 
 void kept_company::stop() {
@@ -94,7 +94,7 @@ std::vector<float> kept_company::pull_parameters() {
 }
 
 trainer_figures kept_company::figures() {
-  return ask<trainer_figures>(company_->keeper(), atom::figures_v);
+  return ask<trainer_figures>(company_->server(), atom::figures_v);
 }
 
 namespace {
@@ -102,7 +102,7 @@ namespace {
 /// Rows that a replica computes before others hear of it.
 size_t rows_at_a_time(const job& resolved) {
   const auto& training = resolved.training;
-  if (!has_keeper(training))
+  if (!has_server(training))
     return training.batch_size / *training.replicas;
   if (training.strategy == strategy_kind::parameters)
     return training.batch_size / *training.members * *training.local_steps;
@@ -114,8 +114,8 @@ kept_options options_of(const job& resolved, const std::vector<duration>& row_ti
   for (const auto each : row_times)
     times.push_back(each * rows_at_a_time(resolved));
   kept_options options;
-  if (has_keeper(resolved.training))
-    options.takes = [times](uint64_t seat, uint64_t) { return times.at(seat); };
+  if (has_server(resolved.training))
+    options.takes = [times](uint64_t place, uint64_t) { return times.at(place); };
   else
     options.step_times = times;
   return options;
@@ -132,7 +132,7 @@ timed_run train_timed(caf::actor_system& system, const job& x,
   if (!run.finished() || run.finished()->failed)
     throw std::runtime_error("training does not end well");
   return {*run.finished(),
-          has_keeper(prepared.resolved.training) ? run.figures() : trainer_figures{}};
+          has_server(prepared.resolved.training) ? run.figures() : trainer_figures{}};
 }
 
 } // namespace troupe::simulation

@@ -1,7 +1,7 @@
-// A kept company: the run of a mode where a keeper owns all parameters, on one thread in virtual
+// A kept company: the run of a mode where a parameter server owns all parameters, on one thread in virtual
 // time, in which every piece of work takes the time that it is given.
 //
-//   director, node, keeper, trainers 0 .. R-1     the real actors, of one process
+//   director, node, parameter server, trainers 0 .. R-1     the real actors, of one process
 //   trainers R .. R+E-1                           wait until a view names them
 //
 // A synchronous run is the same with replicas, each on a machine of its own that takes its time for
@@ -25,8 +25,8 @@
 namespace troupe::simulation {
 
 struct kept_options {
-  /// How long the trainer on this seat is at the work that begins at this step; empty: no time.
-  std::function<duration(uint64_t seat, uint64_t step)> takes;
+  /// How long the trainer on this place is at the work that begins at this step; empty: no time.
+  std::function<duration(uint64_t place, uint64_t step)> takes;
   std::function<void(const trainer_event&)> on_trainer;
   size_t extra_count = 0;           ///< E
   size_t clients_of_order = 0;      ///< as test_hooks has it

@@ -6,7 +6,7 @@
 //   troupe_simulation --split --seeds A..B [--workload NAME] [--trace]
 //   troupe_simulation --modes --seeds A..B [--workload NAME] [--trace]
 //
-// With --kept a keeper owns all parameters, and its trainers are in other processes; with --federated
+// With --kept a parameter server owns all parameters, and its trainers are in other processes; with --federated
 // it orders the clients of federated rounds. With --modes
 // each seed is run in every such mode, in one process.
 // Seeds from A up to B, without B. Prints what befell them and how fast they ran. The first seed

@@ -1,7 +1,7 @@
 #include "tests/simulation/mode_trial.hpp"
 
 #include "coordinators/job/federated_job.hpp"
-#include "tests/support/keeper_oracle.hpp"
+#include "tests/support/server_oracle.hpp"
 
 #include <algorithm>
 #include <array>
@@ -108,12 +108,12 @@ bool has_same_bits(const job& x) {
 /// How long each piece of work takes, drawn as it comes.
 std::function<duration(uint64_t, uint64_t)> draw_speeds(dice& random) {
   static constexpr std::array<duration, 5> paces{1ms, 1ms, 2ms, 10ms, 0ms};
-  std::vector<duration> seats;
+  std::vector<duration> places;
   for (int i = 0; i < 16; ++i)
-    seats.push_back(paces[random.below(paces.size())]);
+    places.push_back(paces[random.below(paces.size())]);
   const bool varies = random.chance(50);
-  return [seats, varies, own = std::make_shared<dice>(random.bits())](uint64_t seat, uint64_t) {
-    const auto pace = seats[seat % seats.size()];
+  return [places, varies, own = std::make_shared<dice>(random.bits())](uint64_t place, uint64_t) {
+    const auto pace = places[place % places.size()];
     return varies ? own->between(pace / 2, pace * 2) : pace;
   };
 }
@@ -242,7 +242,7 @@ private:
   cluster_job drawn_;
   bool is_undisturbed_; ///< this is the twin
   bool was_stopped_ = false;
-  test::keeper_oracle oracle_;
+  test::server_oracle oracle_;
   world world_;
   kept_company company_;
   std::vector<float> parameters_;

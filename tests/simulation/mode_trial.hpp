@@ -1,6 +1,6 @@
-// A mode's trial: one mode of training where a keeper owns all parameters, one seed. The seed draws
+// A mode's trial: one mode of training where a parameter server owns all parameters, one seed. The seed draws
 // how many trainers there are and how fast each is, who dies, whom views leave out and take up, and
-// when; a bystander judges what the keeper does (tests/support/keeper_oracle.hpp), and training
+// when; a bystander judges what the parameter server does (tests/support/server_oracle.hpp), and training
 // must end: with every step done once, and rounds with the bits of the undisturbed run, federated
 // ones with its clients, its void rounds and its losses in every round.
 

@@ -120,11 +120,12 @@ void oracle::on_view(const cluster_view& x) {
 }
 
 void oracle::on_resumed(const checkpoint& x) {
-  if (reference_ && with_twin_ == agreement::every_version) // a keeper's versions are not seen
+  if (reference_ &&
+      with_twin_ == agreement::every_version) // a parameter server's versions are not seen
     check_parameters(x.version, 0, x.parameters.values(), "the checkpoint that was loaded");
 }
 
-void oracle::on_course(const course& x) {
+void oracle::on_directive(const directive& x) {
   const auto every = checkpoint_every_;
   if (every > 0 && x.rule.version > (highest_version_ / every + 1) * every)
     report("the horizon is at version " + std::to_string(x.rule.version) +

@@ -42,7 +42,7 @@ public:
   void on_applied(const applied_step& x);
   void on_view(const cluster_view& x);
   void on_resumed(const checkpoint& x);
-  void on_course(const course& x);
+  void on_directive(const directive& x);
   /// The director now in charge was asked to stop, when `version` had been seen.
   void on_stop_asked(uint64_t version) { stop_asked_at_ = version; }
   /// Another director knows of no stop.

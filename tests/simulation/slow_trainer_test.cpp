@@ -101,7 +101,7 @@ TEST(slow_trainer, at_half_speed_it_paces_a_bounded_run_and_loses_nothing) {
     x.training.staleness_max = 2;
     const auto run = train_at(x, one_at_half_speed(count));
     const auto& slow = run.figures.replicas.at(0).figures;
-    for (const auto& [who, one, portion] : run.figures.replicas) {
+    for (const auto& [who, one, partition] : run.figures.replicas) {
       EXPECT_EQ(one.discarded_count, 0u) << count;
       EXPECT_EQ(one.applied_count, one.result_count) << count;
       EXPECT_LE(one.result_count, slow.result_count + 3) << "two ahead, and one under way";

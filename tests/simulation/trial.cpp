@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 /// How long a cluster may take to end a 20-step job once nothing is wrong any more: to notice a
 /// loss (6 s), to be given up on and to join anew, several times over. A step of a split model crosses
-/// slow wires several times, and so does a keeper's checkpoint, which has each member's state.
+/// slow wires several times, and so does a parameter server's checkpoint, which has each member's state.
 duration patience_with(const workload& what) {
   const bool is_kept = what.with_twin != agreement::every_version;
   return is_kept || what.what.parallel.splits() ? 240s : 90s;
@@ -68,7 +68,7 @@ public:
       if (line.find("nobody worked") != std::string::npos) // it is healed, but should not happen
         judge_.report("all waited for each other: " + line);
     };
-    cluster_.on_course = [this](const course& news) { judge_.on_course(news); };
+    cluster_.on_directive = [this](const directive& news) { judge_.on_directive(news); };
   }
 
   /// Plays until training ends; false when it failed to.

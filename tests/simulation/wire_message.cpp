@@ -1,6 +1,6 @@
 #include "tests/simulation/wire_message.hpp"
 
-#include "coordinators/parallel/seam_tensors.hpp"
+#include "coordinators/parallel/boundary_tensors.hpp"
 
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>
@@ -47,8 +47,8 @@ std::string words(const cluster_view& x) {
   return text;
 }
 
-std::string words(const course& x) {
-  return "course " + std::to_string(x.term) + "/" + std::to_string(x.sequence) + " up to " +
+std::string words(const directive& x) {
+  return "directive " + std::to_string(x.term) + "/" + std::to_string(x.sequence) + " up to " +
          std::to_string(x.rule.version) + (x.rule.final ? " (final)" : "") + ", rows " +
          std::to_string(x.row_version) + ", checkpoint " + std::to_string(x.checkpoint_version);
 }
@@ -80,12 +80,12 @@ std::string name_in_words(const tensor_name& x) {
     return "result of order " + key + ", vector " + std::to_string(x.part);
   case tensor_kind::block_sums:
     return "sums over blocks of step " + key;
-  case tensor_kind::seam: {
-    const auto name = seam_tensors::name_of(x.key, x.part);
+  case tensor_kind::boundary: {
+    const auto name = boundary_tensors::name_of(x.key, x.part);
     static constexpr const char* ways[] = {" forward", " backward", " figures"};
-    return "seam " + std::to_string(name.seam) + ways[static_cast<size_t>(name.way)] + " of " +
-           (name.evaluates ? "version " : "step ") + key + ", item " + std::to_string(name.item) +
-           ", parts " + range_in_words(x.node.begin, x.node.end);
+    return "boundary " + std::to_string(name.boundary) + ways[static_cast<size_t>(name.way)] +
+           " of " + (name.evaluates ? "version " : "step ") + key + ", item " +
+           std::to_string(name.item) + ", parts " + range_in_words(x.node.begin, x.node.end);
   }
   }
   return "?";
@@ -98,7 +98,7 @@ std::string words(const sent_piece& x) {
 
 std::string words(const shard_numbers& x) {
   return "numbers of version " + std::to_string(x.version) + " from element " +
-         std::to_string(x.first_element) + (x.keeps_book ? ", with the book" : "");
+         std::to_string(x.first_element) + (x.keeps_metrics ? ", with the metrics" : "");
 }
 
 std::string words(const sent_credit& x) {
@@ -115,13 +115,13 @@ std::string words(const sent_want& x) {
          (x.what.or_newer ? " or newer" : "") + ", elements " + ranges_in_words(x.what.elements);
 }
 
-std::string words(const order_sheet& x) {
+std::string words(const order_header& x) {
   return "order " + std::to_string(x.number) + " to replica " + std::to_string(x.replica) +
          (x.evaluates ? ", an evaluation of version " : ", from step ") +
          std::to_string(x.first_step);
 }
 
-std::string words(const result_sheet& x) {
+std::string words(const result_header& x) {
   return "result of order " + std::to_string(x.number);
 }
 
@@ -207,9 +207,9 @@ bool visit_one_of(const caf::message& content, F&& f) {
 
 template <class F>
 bool visit(const caf::message& content, F&& f) {
-  return visit_one_of<sent_piece, sent_want, node_report, course, cluster_view, hold_request,
+  return visit_one_of<sent_piece, sent_want, node_report, directive, cluster_view, hold_request,
                       hold_answer, shard_numbers, training_report, evaluation, span_hash,
-                      not_finite_report, sent_credit, sent_stamp, order_sheet, result_sheet>(
+                      not_finite_report, sent_credit, sent_stamp, order_header, result_header>(
     content, f);
 }
 
@@ -263,8 +263,8 @@ size_t wire_bytes(caf::actor_system& system, const caf::message& content) {
 }
 
 std::optional<uint64_t> version_shown(const caf::message& content) {
-  if (content.match_elements<order_sheet>())
-    return content.get_as<order_sheet>(0).first_step;
+  if (content.match_elements<order_header>())
+    return content.get_as<order_header>(0).first_step;
   if (!content.match_elements<sent_piece>())
     return std::nullopt;
   const auto& name = content.get_as<sent_piece>(0).what.of;

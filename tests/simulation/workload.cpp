@@ -109,7 +109,7 @@ job siblings_job() {
   return x;
 }
 
-/// A keeper owns all parameters, and orders gradients of its trainers.
+/// A parameter server owns all parameters, and orders gradients of its trainers.
 job kept_job(consistency_kind consistency) {
   auto x = linear_job();
   x.name = "kept";
@@ -121,7 +121,7 @@ job kept_job(consistency_kind consistency) {
   return x;
 }
 
-/// A keeper merges models that its trainers move on by themselves. Adam has a state, which travels.
+/// A parameter server merges models that its trainers move on by themselves. Adam has a state, which travels.
 job rounds_job() {
   auto x = linear_job();
   x.name = "rounds";
@@ -246,7 +246,7 @@ const std::vector<machine_plan> many{{"p", 2, 1}, {"q", 1, 2}, {"r", 0, 0, true}
 const std::vector<machine_plan> rich{{"a", 2, 2}, {"b", 2, 2}, {"c", 1, 1}, {"d", 1, 0, true}};
 const std::vector<machine_plan> spares{
   {"a", 1, 1}, {"b", 2, 1}, {"c", 1, 0}, {"x", 0, 0}, {"y", 0, 0, true}};
-/// The first process has the keeper.
+/// The first process has the parameter server.
 const std::vector<machine_plan> trainers{{"a", 1, 1}, {"b", 2, 0}, {"c", 1, 0}, {"d", 1, 0, true}};
 const std::vector<machine_plan> servant{{"a", 0, 1}, {"b", 1, 0}, {"c", 2, 0}};
 const std::vector<machine_plan> one{{"p", 3, 1}};

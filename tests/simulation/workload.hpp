@@ -48,7 +48,7 @@ struct fault {
   uint64_t choice = 0; ///< whom it hits, among those it can hit
 };
 
-/// How far any run of a job agrees with its twin. Where a keeper owns all parameters it depends on
+/// How far any run of a job agrees with its twin. Where a parameter server owns all parameters it depends on
 /// the order of arrival what asynchronous gradients lead to, and no shard applies whole steps.
 enum class agreement : uint8_t { every_version, result, end };
 
@@ -72,7 +72,7 @@ const std::vector<workload>& workloads();
 /// Seeds draw from the first ones. Others are run by name only: drawing them would make another run
 /// of every seed, and each mutant's first seed another one.
 inline constexpr size_t drawn_workload_count = 11;
-/// Behind them: a keeper and trainers of other processes.
+/// Behind them: a parameter server and trainers of other processes.
 inline constexpr size_t kept_workload_count = 5;
 /// Behind these: models that groups of replicas carry, or fetch. Their twin is one replica with a whole
 /// model.

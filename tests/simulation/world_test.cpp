@@ -68,7 +68,7 @@ protected:
   void start(uint64_t seed, size_t count, wire_options options = {}) {
     wires.reset();
     here.reset();
-    books.clear();
+    records.clear();
     lines.clear();
     here.emplace(system.get(), seed, [this](duration when, const std::string& line) {
       lines.push_back(std::to_string(when.count()) + " " + line);
@@ -80,7 +80,7 @@ protected:
     actors.resize(count);
     for (machine_id x = 0; x < count; ++x) {
       here->add_machine(std::string(1, static_cast<char>('a' + x)));
-      books.push_back(std::make_unique<notes>());
+      records.push_back(std::make_unique<notes>());
       boot(x);
     }
     for (machine_id x = 0; x < count; ++x)
@@ -92,7 +92,7 @@ protected:
     here->boot(x);
     here->act_on(x, [&] {
       actors[x] = caf::actor_cast<caf::strong_actor_ptr>(
-        system.get().spawn(talker, here->name_of(x), books[x].get()));
+        system.get().spawn(talker, here->name_of(x), records[x].get()));
     });
     wires->set_address(x, actors[x]);
   }
@@ -103,9 +103,9 @@ protected:
 
   size_t heard_from(machine_id self, char peer, duration from, duration to) const {
     size_t count = 0;
-    for (size_t i = 0; i < books[self]->heard.size(); ++i)
-      count += books[self]->heard[i][0] == peer && books[self]->heard_at[i] >= from &&
-               books[self]->heard_at[i] < to;
+    for (size_t i = 0; i < records[self]->heard.size(); ++i)
+      count += records[self]->heard[i][0] == peer && records[self]->heard_at[i] >= from &&
+               records[self]->heard_at[i] < to;
     return count;
   }
 
@@ -113,7 +113,7 @@ protected:
   std::optional<world> here;
   std::optional<network> wires;
   std::vector<caf::strong_actor_ptr> actors;
-  std::vector<std::unique_ptr<notes>> books;
+  std::vector<std::unique_ptr<notes>> records;
   std::vector<std::string> lines;
 
   void TearDown() override {
@@ -125,7 +125,7 @@ protected:
 TEST_F(talking_machines, time_moves_only_when_nobody_can_run) {
   start(1, 1);
   run_for(1s);
-  EXPECT_EQ(books[0]->ticks, 99u);
+  EXPECT_EQ(records[0]->ticks, 99u);
   EXPECT_EQ(here->elapsed(), 1s);
 }
 
@@ -150,7 +150,7 @@ TEST_F(talking_machines, order_is_kept_within_a_pair_and_direction_only) {
   std::map<char, uint64_t> last;
   bool overtaken = false;
   uint64_t newest = 0;
-  for (const auto& line : books[0]->heard) {
+  for (const auto& line : records[0]->heard) {
     const auto number = std::stoull(line.substr(2));
     EXPECT_GT(number, last[line[0]]);
     last[line[0]] = number;
@@ -159,7 +159,7 @@ TEST_F(talking_machines, order_is_kept_within_a_pair_and_direction_only) {
   }
   EXPECT_TRUE(overtaken);
   EXPECT_EQ(wires->lost_count(), 0u);
-  EXPECT_GT(books[0]->heard.size(), 200u);
+  EXPECT_GT(records[0]->heard.size(), 200u);
 }
 
 TEST_F(talking_machines, a_crashed_machine_is_silent_and_soon_missed) {
@@ -167,12 +167,12 @@ TEST_F(talking_machines, a_crashed_machine_is_silent_and_soon_missed) {
   run_for(500ms);
   here->crash(1);
   wires->machine_crashed(1);
-  const auto ticks = books[1]->ticks;
+  const auto ticks = records[1]->ticks;
   run_for(500ms);
-  EXPECT_EQ(books[1]->ticks, ticks);
-  EXPECT_EQ(books[0]->lost, std::vector<std::string>{"b"});
-  EXPECT_EQ(books[2]->lost, std::vector<std::string>{"b"});
-  EXPECT_TRUE(books[1]->lost.empty());
+  EXPECT_EQ(records[1]->ticks, ticks);
+  EXPECT_EQ(records[0]->lost, std::vector<std::string>{"b"});
+  EXPECT_EQ(records[2]->lost, std::vector<std::string>{"b"});
+  EXPECT_TRUE(records[1]->lost.empty());
   EXPECT_EQ(heard_from(0, 'b', 505ms, 1s), 0u);
   EXPECT_EQ(here->living_actors(), (std::vector<std::string>{"a's talker", "c's talker"}));
 }
@@ -186,7 +186,7 @@ TEST_F(talking_machines, a_machine_that_comes_back_gets_new_links) {
   boot(1);
   run_for(1s);
   EXPECT_GT(heard_from(0, 'b', 1200ms, 1600ms), 30u);
-  EXPECT_EQ(books[0]->lost.size(), 1u);
+  EXPECT_EQ(records[0]->lost.size(), 1u);
 }
 
 TEST_F(talking_machines, silence_is_noticed_after_lost_after) {
@@ -195,9 +195,9 @@ TEST_F(talking_machines, silence_is_noticed_after_lost_after) {
   here->crash(1);
   wires->machine_vanished(1);
   run_for(4900ms);
-  EXPECT_TRUE(books[0]->lost.empty());
+  EXPECT_TRUE(records[0]->lost.empty());
   run_for(1200ms);
-  EXPECT_EQ(books[0]->lost.size(), 1u);
+  EXPECT_EQ(records[0]->lost.size(), 1u);
 }
 
 TEST_F(talking_machines, a_short_freeze_only_delays) {
@@ -210,9 +210,9 @@ TEST_F(talking_machines, a_short_freeze_only_delays) {
   here->thaw(1);
   run_for(500ms);
   EXPECT_GT(heard_from(0, 'b', 2500ms, 3s), 40u);
-  EXPECT_TRUE(books[0]->lost.empty());
+  EXPECT_TRUE(records[0]->lost.empty());
   EXPECT_EQ(wires->lost_count(), 0u);
-  EXPECT_EQ(books[1]->heard.back().substr(0, 2), "a:");
+  EXPECT_EQ(records[1]->heard.back().substr(0, 2), "a:");
   EXPECT_GT(heard_from(1, 'a', 2500ms, 2550ms), 190u) << "what piled up while it was frozen";
 }
 
@@ -222,11 +222,11 @@ TEST_F(talking_machines, a_long_freeze_costs_the_links_at_both_ends) {
   here->freeze(1);
   wires->machine_freezes(1, 8s);
   run_for(8s);
-  EXPECT_EQ(books[0]->lost.size(), 1u);
-  EXPECT_TRUE(books[1]->lost.empty());
+  EXPECT_EQ(records[0]->lost.size(), 1u);
+  EXPECT_TRUE(records[1]->lost.empty());
   here->thaw(1);
   run_for(2s);
-  EXPECT_EQ(books[1]->lost.size(), 1u);
+  EXPECT_EQ(records[1]->lost.size(), 1u);
   EXPECT_GT(heard_from(0, 'b', 9s, 11s), 50u);
 }
 
@@ -246,8 +246,8 @@ TEST_F(talking_machines, a_long_one_way_partition_is_noticed_first_at_the_deaf_e
   run_for(500ms);
   wires->block(0, 1, 9s);
   run_for(7s);
-  EXPECT_EQ(books[1]->lost.size(), 1u);
-  EXPECT_EQ(books[0]->lost.size(), 1u);
+  EXPECT_EQ(records[1]->lost.size(), 1u);
+  EXPECT_EQ(records[0]->lost.size(), 1u);
   EXPECT_GT(heard_from(0, 'b', 600ms, 5400ms), 400u);
   EXPECT_EQ(heard_from(1, 'a', 510ms, 7500ms), 0u);
   const auto at = [&](const std::string& text) {
@@ -266,8 +266,8 @@ TEST_F(talking_machines, a_reset_loses_what_is_under_way_and_heals) {
   wires->reset_link(0, 1);
   run_for(2s);
   EXPECT_GT(wires->lost_count(), 4u);
-  EXPECT_EQ(books[0]->lost.size(), 1u);
-  EXPECT_EQ(books[1]->lost.size(), 1u);
+  EXPECT_EQ(records[0]->lost.size(), 1u);
+  EXPECT_EQ(records[1]->lost.size(), 1u);
   EXPECT_TRUE(wires->is_linked(0, 1));
 }
 
@@ -275,10 +275,10 @@ TEST_F(talking_machines, a_slow_machine_takes_its_time_for_each_message) {
   start(12, 2);
   here->slow_down(1, 8ms);
   run_for(2s);
-  const auto done = books[1]->ticks + books[1]->heard.size();
+  const auto done = records[1]->ticks + records[1]->heard.size();
   EXPECT_LE(done, 250u);
   EXPECT_GT(done, 200u);
-  EXPECT_GT(books[0]->ticks, 190u);
+  EXPECT_GT(records[0]->ticks, 190u);
 }
 
 TEST_F(talking_machines, a_damaged_message_is_not_read_or_knows_it) {

@@ -121,11 +121,11 @@ public:
 private:
   struct shard {
     shard(const timeline& plan, uint64_t start, const batch_sums& sums)
-      : rule(plan, start), book(sums), row_version(start), mark_version(start) {}
+      : rule(plan, start), metrics(sums), row_version(start), mark_version(start) {}
 
     shard_rule rule;
     std::vector<batch_sums> held{};
-    batch_sums book; ///< since the last epoch ended
+    batch_sums metrics; ///< since the last epoch ended
     horizon_rule horizon{};
     uint64_t row_version;
     uint64_t mark_version;
@@ -250,7 +250,7 @@ private:
     }
   }
 
-  // ---- shards; the first one keeps the book ----
+  // ---- shards; the first one keeps the metrics ----
 
   // A shard holds its version and the one before; later ones are answered when they are there.
   void answer_if_there(size_t k) {
@@ -292,23 +292,23 @@ private:
       send(shard_id(k), 0, [this, step] { carry_out(director_.on_not_finite({step, "", {}})); });
       return;
     }
-    self.book = self.book + evaluate_plan(*plan, self.held);
+    self.metrics = self.metrics + evaluate_plan(*plan, self.held);
     self.held.clear();
     self.rule.advance();
     announce(k);
     answer_if_there(k);
-    keep_book(k);
+    keep_metrics(k);
   }
 
   void on_horizon(size_t k, const horizon_rule& horizon) {
     auto& self = shards_[k];
     self.horizon = horizon;
     if (self.rule.version() == horizon.version)
-      keep_book(k);
+      keep_metrics(k);
   }
 
   // An epoch's end and the end of training make a row, the horizon a mark; nothing is said twice.
-  void keep_book(size_t k) {
+  void keep_metrics(size_t k) {
     auto& self = shards_[k];
     const auto version = self.rule.version();
     const bool ends_epoch = plan_.is_epoch_end(version);
@@ -317,7 +317,7 @@ private:
       (ends_epoch || (at_horizon && self.horizon.final)) && self.row_version != version;
     const bool is_mark = at_horizon && self.mark_version != version;
     if (k == 0 && (is_row || is_mark))
-      send(shard_id(k), 0, [this, version, is_row, is_mark, sums = self.book] {
+      send(shard_id(k), 0, [this, version, is_row, is_mark, sums = self.metrics] {
         if (is_row)
           carry_out(director_.on_trained(version, sums));
         if (is_mark)
@@ -328,7 +328,7 @@ private:
     if (is_row)
       self.row_version = version;
     if (is_row && ends_epoch)
-      self.book = {};
+      self.metrics = {};
   }
 
   company_walk_options options_;

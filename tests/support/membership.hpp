@@ -21,7 +21,7 @@ inline std::string text_of(const index_range& range) {
 }
 
 /// "0..2", of a split model "0..2:0..1/2..4": slices, segments, parts.
-inline std::string text_of(const portion& work) {
+inline std::string text_of(const partition& work) {
   const bool is_part = !work.segments.empty() || !work.parts.empty();
   return text_of(work.slices) +
          (is_part ? ":" + text_of(work.segments) + "/" + text_of(work.parts) : "");

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "actors/step/portion_work.hpp"
+#include "actors/step/partition_work.hpp"
 #include "coordinators/parallel/grid.hpp"
 #include "models/base/random.hpp"
 #include "models/network/neural_network.hpp"
@@ -84,7 +84,7 @@ inline neural_network_options network_of_letters(loss_kind loss, std::string_vie
 /// A group, and what its members have sent each other so far.
 struct part_company {
   /// From, to, which way.
-  using link = std::tuple<size_t, size_t, seam_way>;
+  using link = std::tuple<size_t, size_t, boundary_way>;
 
   part_company(const split_problem& x, const grid_shape& shape, pipeline_schedule schedule,
                uint64_t seed)
@@ -93,10 +93,10 @@ struct part_company {
     for (size_t k = 0; k < x.network->chain().size(); ++k)
       work.segment_costs.push_back(x.network->chain().in_width(k) *
                                    x.network->chain().out_width(k));
-    group = place_portions(shape, work, shape.group_size());
+    group = place_partitions(shape, work, shape.group_size());
     for (size_t i = 0; i < group.size(); ++i)
       members.push_back(
-        std::make_unique<portion_work>(portion_work_options{x.network, group, i, schedule}));
+        std::make_unique<partition_work>(partition_work_options{x.network, group, i, schedule}));
   }
 
   void begin(size_t member, tile_rule::work_kind kind, uint64_t version) {
@@ -136,7 +136,7 @@ struct part_company {
       take(news.member, piece);
   }
 
-  void take(size_t who, const seam_piece& piece) {
+  void take(size_t who, const boundary_piece& piece) {
     members[who]->on_piece(piece);
     collect(who);
   }
@@ -176,7 +176,7 @@ struct part_company {
 
   struct piece_under_way {
     size_t from = 0;
-    portion_work::sent news;
+    partition_work::sent news;
   };
 
   const split_problem& problem_;
@@ -185,9 +185,9 @@ struct part_company {
   /// pieces overtake each other and come twice.
   bool keeps_order = false;
   /// What comes out at the other end of whatever pieces travel by; none: the piece itself.
-  std::function<std::vector<seam_piece>(const portion_work::sent&)> carry;
-  std::vector<portion> group;
-  std::vector<std::unique_ptr<portion_work>> members;
+  std::function<std::vector<boundary_piece>(const partition_work::sent&)> carry;
+  std::vector<partition> group;
+  std::vector<std::unique_ptr<partition_work>> members;
   std::vector<piece_under_way> under_way;
   std::map<link, uint64_t> bytes; ///< sent
   split_outcome result;

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "actors/node/node.hpp"
-#include "actors/protocol/seam_messages.hpp"
+#include "actors/protocol/boundary_messages.hpp"
 #include "actors/run/train.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/network/neural_network.hpp"
@@ -46,8 +46,8 @@ struct heard {
   std::vector<hold_answer> holds{};
   trainer_figures figures{}; ///< what the shard says of everybody
   std::vector<block_sums> norms{};
-  std::vector<order_sheet> orders{};
-  std::vector<result_sheet> results{};
+  std::vector<order_header> orders{};
+  std::vector<result_header> results{};
   std::vector<view> views{};
   std::vector<contribution> contributions{};
   std::vector<parameter_span> spans{};
@@ -72,7 +72,7 @@ inline director_link_actor::behavior_type played_director(director_link_actor::p
 
 inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) {
   return {note(notes->pieces),        note(notes->wants),         note(notes->credits),
-          note(notes->stamps),        [](const cluster_view&) {}, [](const course&) {},
+          note(notes->stamps),        [](const cluster_view&) {}, [](const directive&) {},
           [](const hold_request&) {}, note(notes->numbers),       note(notes->orders),
           note(notes->results)};
 }
@@ -83,7 +83,7 @@ inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard
           note(notes->horizons),
           [=](atom::hold, uint64_t round) { notes->rounds.push_back(round); },
           note(notes->summations),
-          [](const seam&) {},
+          [](const boundary&) {},
           [](const segment_parameters&) {},
           [](atom::tick) {},
           [](atom::status) {
@@ -184,10 +184,10 @@ public:
     }
   }
 
-  /// A view of both processes, and a course to version 8.
+  /// A view of both processes, and a directive to version 8.
   void begin(uint64_t term = 1, uint64_t start_version = 0) {
     tell(both(term, 1, start_version));
-    tell(course{term, 1, {8, true}, 0, 0});
+    tell(directive{term, 1, {8, true}, 0, 0});
   }
 
   static cluster_view both(uint64_t term, uint64_t number, uint64_t start_version = 0) {

@@ -16,7 +16,7 @@ inline process_facts facts_of(const std::string& name) {
   facts.data = "rows";
   facts.job = "job";
   facts.cluster = "files";
-  facts.course = "steps = 5";
+  facts.directive = "steps = 5";
   facts.arithmetic = "class";
   facts.process = "process of " + name;
   facts.life = name.front();

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "actors/protocol/seam_messages.hpp"
+#include "actors/protocol/boundary_messages.hpp"
 #include "actors/run/configure.hpp"
 #include "actors/step/shard.hpp"
 #include "models/optimizers/optimizer.hpp"
@@ -44,7 +44,7 @@ inline reports_actor::behavior_type listening_director(reports_actor::pointer,
 inline relay_actor::behavior_type listening_relay(relay_actor::pointer, heard_of_shard* notes) {
   return {
     [](const contribution&) {},
-    [](const seam&) {},
+    [](const boundary&) {},
     [](const segment_request&) {},
     [=](const parameter_span& news) { notes->announced.push_back(news); },
     [](const block_sums&) {},
@@ -61,7 +61,7 @@ inline replica_actor::behavior_type listening_replica(replica_actor::pointer,
     [](const horizon&) {},
     [](atom::hold, uint64_t) {},
     [](const summation&) {},
-    [](const seam&) {},
+    [](const boundary&) {},
     [](const segment_parameters&) {},
     [](atom::tick) {},
     [](atom::status) { return replica_status{}; },

@@ -38,7 +38,7 @@ inline checkpoint some_checkpoint(uint64_t version, const some_checkpoint_option
   if (options.best_parameters)
     x.best_parameters = some_tensor(options.parameter_count, 10 * version + 9);
   x.optimizer_numbers = {0.1, -0.0, std::numeric_limits<double>::infinity()};
-  x.book = {1.0 / 3, 17, 5, std::numeric_limits<double>::denorm_min()};
+  x.metrics = {1.0 / 3, 17, 5, std::numeric_limits<double>::denorm_min()};
   x.stop = {0.25, 6, 3};
   x.plateau = {0.125, 1, 2};
   x.reductions = {1, 3};
@@ -71,7 +71,7 @@ inline checkpoint some_checkpoint(uint64_t version, const some_checkpoint_option
 inline checkpoint plain_checkpoint(uint64_t version, const some_checkpoint_options& options) {
   auto x = some_checkpoint(version, options);
   x.optimizer_numbers.clear();
-  x.book = {};
+  x.metrics = {};
   x.stop = x.plateau = {};
   x.reductions.clear();
   x.history.clear();
@@ -95,9 +95,9 @@ inline bool same(const checkpoint& a, const checkpoint& b) {
          std::equal(a.optimizer_numbers.begin(), a.optimizer_numbers.end(),
                     b.optimizer_numbers.begin(), b.optimizer_numbers.end(),
                     [&](double x, double y) { return bits(x) == bits(y); }) &&
-         same_bits(a.best_parameters, b.best_parameters) && a.book == b.book && a.stop == b.stop &&
-         a.plateau == b.plateau && a.reductions == b.reductions && a.history == b.history &&
-         bits(a.seconds) == bits(b.seconds) && a.replicas == b.replicas;
+         same_bits(a.best_parameters, b.best_parameters) && a.metrics == b.metrics &&
+         a.stop == b.stop && a.plateau == b.plateau && a.reductions == b.reductions &&
+         a.history == b.history && bits(a.seconds) == bits(b.seconds) && a.replicas == b.replicas;
 }
 
 } // namespace troupe

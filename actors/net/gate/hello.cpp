@@ -27,7 +27,7 @@ constexpr std::array text_fields{
   text_field{"job", &process_facts::job},
   text_field{"cluster", &process_facts::cluster},
   text_field{"arithmetic", &process_facts::arithmetic},
-  text_field{"course", &process_facts::course},
+  text_field{"directive", &process_facts::directive},
   text_field{"process", &process_facts::process},
 };
 

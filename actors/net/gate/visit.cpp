@@ -68,8 +68,8 @@ ordered_json object_of(const node_status& x) {
     {"bytes_sent", sum_of(x.wire.bytes_sent)},
     {"bytes_by_kind", object_of(x.wire.bytes_sent)},
     {"resends", x.wire.resends}};
-  if (!x.portions.empty())
-    result["portions"] = x.portions;
+  if (!x.partitions.empty())
+    result["partitions"] = x.partitions;
   for (const auto& piece : x.pieces)
     result["works_at"].push_back({{"actor", piece.who},
                                   {"what", piece.what},

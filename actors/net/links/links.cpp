@@ -30,7 +30,7 @@ process_identity identity_of(const process_facts& x) {
 
 local_links_actor::behavior_type links_state::make_behavior(const links_options& options) {
   options_ = options;
-  names_ = name_book{options_.introduction_deadline};
+  names_ = name_registry{options_.introduction_deadline};
   const auto director = std::ranges::find(options_.plan.nodes, true, &cluster_node::is_director);
   director_name_ = director == options_.plan.nodes.end() ? std::string{} : director->name;
   if (options_.own_name != director_name_)
@@ -81,14 +81,14 @@ void links_state::take(const candidate_news& news) {
     return options_.gate.answer(news.ticket, is_its ? verdict{} : name_not_free_yet(peer));
   }
   switch (names_.on_candidate(peer, identity_of(news.peer), news.ticket)) {
-  case name_book::advice::let_in:
+  case name_registry::advice::let_in:
     return options_.gate.answer(news.ticket, {});
-  case name_book::advice::ask_holder:
+  case name_registry::advice::ask_holder:
     return ask_holder(news);
-  case name_book::advice::replace:
+  case name_registry::advice::replace:
     give_up_connection(peer);
     return options_.gate.answer(news.ticket, name_not_free_yet(peer));
-  case name_book::advice::later:
+  case name_registry::advice::later:
     return options_.gate.answer(news.ticket, name_not_free_yet(peer));
   }
 }

@@ -22,7 +22,7 @@
 #include "actors/net/links/handover.hpp"
 #include "actors/net/links/messages.hpp"
 #include "coordinators/links/director_watch.hpp"
-#include "coordinators/links/name_book.hpp"
+#include "coordinators/links/name_registry.hpp"
 #include "coordinators/links/rate_limit.hpp"
 #include "coordinators/membership/cluster_plan.hpp"
 #include "coordinators/run/waits.hpp"
@@ -144,14 +144,14 @@ private:
   links_options options_;
   std::string director_name_;
   local_node_actor node_;
-  director_actor director_;          ///< null unless it is in this process
-  name_book names_{milliseconds{0}}; ///< until `make_behavior`
+  director_actor director_;              ///< null unless it is in this process
+  name_registry names_{milliseconds{0}}; ///< until `make_behavior`
   std::map<std::string, opened> opened_;
   std::map<std::string, linked> linked_;
-  told_once failing_;                   ///< why names cannot be reached
+  reported_once failing_;               ///< why names cannot be reached
   std::optional<director_watch> watch_; ///< unless the director is here
   std::optional<moment> linked_at_;     ///< with the director, until a view comes
-  wait_teller teller_;
+  wait_reporter teller_;
   line_limit strangers_{stranger_line_interval};
   std::optional<moment> rejoins_at_;
   bool is_out_ = false;                    ///< taken out by the director, and not back yet

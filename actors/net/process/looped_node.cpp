@@ -1,8 +1,8 @@
 #include "actors/net/process/looped_node.hpp"
 
 #include "actors/base/guard.hpp"
+#include "actors/protocol/boundary_messages.hpp"
 #include "actors/protocol/order_messages.hpp"
-#include "actors/protocol/seam_messages.hpp"
 
 #include <utility>
 

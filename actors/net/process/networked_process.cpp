@@ -65,14 +65,15 @@ director_options options_of_director(const networked_options& x, const model& ne
   for (const auto& node : x.cluster.nodes)
     result.membership.expected.push_back({node.name, node.replica_count, node.shard_count});
   result.membership.home = x.own_name;
-  if (has_keeper(x.resolved.training)) // each replica has a part: who gets work the keeper decides
+  if (has_server(
+        x.resolved.training)) // each replica has a part: who gets work the parameter server decides
     result.membership.slice_count = std::max<size_t>(1, x.cluster.replica_count());
   result.membership.min_nodes = x.cluster.min_nodes;
   result.membership.persisted_term = term;
   result.membership.lost_after = x.cluster.timeouts.lost_after;
   result.membership.join_timeout = x.cluster.timeouts.join;
   result.rule.checkpoint_every = x.checkpoints ? x.resolved.checkpoint.every_steps : 0;
-  if (!has_keeper(x.resolved.training)) // a keeper sees to it by itself
+  if (!has_server(x.resolved.training)) // a parameter server sees to it by itself
     result.lost_work = {x.resolved.runtime.attempts, lost_patience(x.cluster.timeouts)};
   result.resume_from = x.resume_from;
   result.exchange.window_bytes = link_credit_of(x.cluster.nodes.size());
@@ -207,7 +208,7 @@ void networked_process::parts::start() {
     if (options.trace)
       for_director.on_clock = [trace = options.trace](const std::string& who, const clock_stamps& x,
                                                       uint64_t heard) {
-        trace->on_clock(who, x.course_sent, x.course_heard, x.told, heard);
+        trace->on_clock(who, x.directive_sent, x.directive_heard, x.told, heard);
       };
     for_director.scratch = scratch_of(options, for_director.parameter_count);
     for_director.rows = [rows = process_->rows()](uint64_t step,
@@ -380,7 +381,7 @@ networked_process::networked_process(caf::actor_system& system, networked_option
   require_middleman(system);
   expect_sound(options.cluster);
   require_fit(options.resume_from, options.resolved, *options.data);
-  parts_ = std::make_unique<parts>(system, with_placed_keeper(std::move(options)));
+  parts_ = std::make_unique<parts>(system, with_placed_server(std::move(options)));
   parts_->start();
 }
 

@@ -69,7 +69,7 @@ std::string words_of(const std::string& text) {
 }
 
 /// What is no part of a job's identity but must be the same for all who train together.
-std::string course_of(const job& resolved, const timeline& plan) {
+std::string directive_of(const job& resolved, const timeline& plan) {
   std::string metrics;
   for (const auto& name : resolved.training.metrics)
     metrics += (metrics.empty() ? "\ntraining.metrics = " : ", ") + name;
@@ -107,7 +107,7 @@ process_facts facts_of(const std::string& process, const networked_options& x) {
   facts.data = words_of_data(x.resolved, *x.data);
   facts.job = words_of(identity_of(x.resolved, *x.data));
   facts.cluster = words_of(cluster_words(x.cluster) + words_of_split(x.resolved.parallel));
-  facts.course = course_of(x.resolved, timeline_of(x.resolved, shape_of(*x.data)));
+  facts.directive = directive_of(x.resolved, timeline_of(x.resolved, shape_of(*x.data)));
   facts.arithmetic = own_arithmetic();
   facts.kinds = kind_words(x.resolved, shape_of(*x.data));
   facts.term = x.checkpoints ? x.checkpoints->read_term() : 0;
@@ -139,9 +139,9 @@ void expect_sound(const cluster_plan& plan) {
                   "set director = true for one node");
 }
 
-networked_options with_placed_keeper(networked_options options) {
-  if (has_keeper(options.resolved.training))
-    options.cluster = options.cluster.with_keeper();
+networked_options with_placed_server(networked_options options) {
+  if (has_server(options.resolved.training))
+    options.cluster = options.cluster.with_server();
   return options;
 }
 
@@ -169,8 +169,8 @@ gate_options gate_options_of(const std::string& process, const networked_options
 
 carrier_options carrier_options_of(const networked_options& x, const std::weak_ptr<gate>& door) {
   carrier_options result;
-  // Vectors of orders are not to overtake their sheets, which are messages.
-  result.choice = has_keeper(x.resolved.training) ? carrier_choice::messages : x.cluster.carrier;
+  // Vectors of orders are not to overtake their headers, which are messages.
+  result.choice = has_server(x.resolved.training) ? carrier_choice::messages : x.cluster.carrier;
   result.dial = [door](const std::string& peer, uint64_t token) {
     if (const auto here = door.lock())
       here->dial_carrier(peer, token);
@@ -181,7 +181,7 @@ carrier_options carrier_options_of(const networked_options& x, const std::weak_p
 void tell_that_it_is_over(const networked_options& options, const std::string& how,
                           milliseconds patience) {
   expect_sound(options.cluster);
-  auto for_gate = gate_options_of("a run that is over", with_placed_keeper(options));
+  auto for_gate = gate_options_of("a run that is over", with_placed_server(options));
   for_gate.over = run_is_over(how);
   std::mutex mutex;
   std::condition_variable changed;

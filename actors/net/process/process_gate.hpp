@@ -23,9 +23,9 @@ const cluster_node& node_of(const cluster_plan& plan, const std::string& own_nam
 /// Throws failure(bad_job) unless names are unique and there is one director.
 void expect_sound(const cluster_plan& plan);
 
-/// The same with the plan that the job is trained by: one with a keeper has all shards in one
+/// The same with the plan that the job is trained by: one with a parameter server has all shards in one
 /// place.
-networked_options with_placed_keeper(networked_options options);
+networked_options with_placed_server(networked_options options);
 
 /// For the process that the actor system calls `process`. The later one of the plan dials the
 /// earlier one. Who comes before the director asks it all the same whether anything differs: with

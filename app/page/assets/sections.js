@@ -101,9 +101,9 @@ function round_columns(all) {
 
 // ---- A split model ----
 
-/// {slices, layers, parts} of a portion in words (coordinators/parallel/model_split.hpp); null: it
+/// {slices, layers, parts} of a partition in words (coordinators/parallel/model_split.hpp); null: it
 /// carries nothing.
-function portion_of(text) {
+function partition_of(text) {
   const found = /^slices? ([\d-]+), layers? ([\d-]+)(?:, parts? ([\d-]+) of (\d+))?$/.exec(text);
   return found && {slices: found[1], layers: found[2], parts: found[3] || '', of: found[4] || ''};
 }
@@ -117,37 +117,37 @@ function grouped(items, key) {
   return result;
 }
 
-/// Each that carries a portion: who, what, how it spent its time so far, and what it computed for one result.
+/// Each that carries a partition: who, what, how it spent its time so far, and what it computed for one result.
 function carriers_of(trainers) {
   const has_several = x => trainers.some(y => y.process === x.process && y.replica !== x.replica);
   return trainers.map(x => ({
     who: !x.process ? 'replica ' + x.replica : has_several(x) ? x.process + '/' + x.replica : x.process,
-    portion: portion_of(x.portion || ''),
+    partition: partition_of(x.partition || ''),
     shares: shares_of(x.computed_ms, x.network_ms, x.waited_ms),
     ms: x.results > 0 ? x.computed_ms / x.results : null,
-  })).filter(x => x.portion);
+  })).filter(x => x.partition);
 }
 
 function draw_split(run) {
   const carriers = carriers_of(run && run.trainers || []);
   at('split').hidden = carriers.length === 0;
   if (!carriers.length) return;
-  const groups = grouped(carriers, x => x.portion.slices);
-  const stages = new Set(carriers.map(x => x.portion.layers)).size;
-  const parts = Math.max(...carriers.map(x => Number(x.portion.of || 1)));
+  const groups = grouped(carriers, x => x.partition.slices);
+  const stages = new Set(carriers.map(x => x.partition.layers)).size;
+  const parts = Math.max(...carriers.map(x => Number(x.partition.of || 1)));
   at('split-note').textContent = [[groups.size, 'group'], [stages, 'stage'], [parts, 'part']].map(([n, word]) => n + ' ' + word + (n === 1 ? '' : 's')).join(', ') + '; a row is a whole model, a box a part of it';
   const busiest = [...carriers].filter(x => is_number(x.ms)).sort((a, b) => b.ms - a.ms)[0];
   const rows = [...groups].map(([slices, members], i) => make('div', {class: 'group'},
     make('div', {class: 'whose'}, make('b', {}, 'group ' + i), make('span', {}, 'slices ' + slices)),
-    make('ol', {class: 'stages'}, ...[...grouped(members, x => x.portion.layers)].map(([layers, boxes]) =>
-      make('li', {}, make('small', {}, 'layers ' + layers), make('div', {class: 'parts'}, ...[...grouped(boxes, x => x.portion.parts || '0').values()].flat().map(x => part_box(x, carriers.length > 1 && x === busiest))))))));
+    make('ol', {class: 'stages'}, ...[...grouped(members, x => x.partition.layers)].map(([layers, boxes]) =>
+      make('li', {}, make('small', {}, 'layers ' + layers), make('div', {class: 'parts'}, ...[...grouped(boxes, x => x.partition.parts || '0').values()].flat().map(x => part_box(x, carriers.length > 1 && x === busiest))))))));
   const legend = make('p', {class: 'legend'}, make('span', {}, make('i'), 'computes'), make('span', {}, make('i', {class: 'network'}), 'network, queues'), make('span', {}, make('i', {class: 'idle'}), 'waits'), make('span', {}, 'outlined: computes longest a result'));
   fill('split-body', ...rows, legend);
 }
 
 function part_box(x, is_busiest) {
-  return make('div', {class: 'part' + (is_busiest ? ' busiest' : ''), 'data-who': x.who, 'data-layers': x.portion.layers, 'data-parts': x.portion.parts},
-    make('span', {}, x.who + (x.portion.parts ? ', part ' + x.portion.parts : '')),
+  return make('div', {class: 'part' + (is_busiest ? ' busiest' : ''), 'data-who': x.who, 'data-layers': x.partition.layers, 'data-parts': x.partition.parts},
+    make('span', {}, x.who + (x.partition.parts ? ', part ' + x.partition.parts : '')),
     make('span', {class: 'ms'}, (is_busiest ? 'longest: ' : '') + (is_number(x.ms) ? figure(x.ms) + ' ms' : '')),
     x.shares ? time_bar(x.shares, 132) : null);
 }

@@ -107,11 +107,12 @@ void add_runtime(job_key_rows& out) {
     .without_effect();
   runtime
     .add("attempts", &x::attempts, within(0, 1'000),
-         "processes, or a keeper's trainers, that may be lost with the same rows; 0: any number")
+         "processes, or a parameter server's trainers, that may be lost with the same rows; 0: any "
+         "number")
     .without_effect();
   runtime
     .add("lease", &x::lease, within(0, 1'000'000),
-         "seconds, at least, after which a keeper gives an order that nobody answers to "
+         "seconds, at least, after which a parameter server gives an order that nobody answers to "
          "another trainer; 0: never")
     .without_effect();
 }

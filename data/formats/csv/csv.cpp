@@ -99,7 +99,7 @@ public:
   table collect() &&;
 
 private:
-  void reserve(const csv_portion& like);
+  void reserve(const csv_block& like);
   void look_at_targets(size_t row_count);
   bool all_is_known() const { return first_text_row_ != no_row && hidden_header_.is_excluded(); }
 
@@ -107,7 +107,7 @@ private:
   csv_header header_;
   const table_limit& limit_;
   side_columns& sides_;
-  table_chunk rows_; ///< lines of the last portion only, numbers too once a target was text
+  table_chunk rows_; ///< lines of the last partition only, numbers too once a target was text
   hidden_header hidden_header_;
   size_t first_text_row_ = no_row;
   size_t first_text_line_ = 0;
@@ -117,13 +117,13 @@ private:
 
 table csv_collector::collect() && {
   bool is_reserved = false;
-  while (const auto portion = file_.append(rows_, std::numeric_limits<size_t>::max())) {
-    sides_.take(rows_, portion.row_count);
+  while (const auto partition = file_.append(rows_, std::numeric_limits<size_t>::max())) {
+    sides_.take(rows_, partition.row_count);
     limit_.require(rows_.features.size() * sizeof(float) +
                    rows_.target_cells.size() * target_bytes_max);
-    look_at_targets(portion.row_count);
-    if (portion.row_count > 1 && !std::exchange(is_reserved, true))
-      reserve(portion);
+    look_at_targets(partition.row_count);
+    if (partition.row_count > 1 && !std::exchange(is_reserved, true))
+      reserve(partition);
   }
   file_.require_rows(rows_);
   if (header_ == csv_header::automatic && hidden_header_.is_likely())
@@ -141,7 +141,7 @@ table csv_collector::collect() && {
 }
 
 /// Makes room for all rows of the file if they are like these: the table then never moves.
-void csv_collector::reserve(const csv_portion& like) {
+void csv_collector::reserve(const csv_block& like) {
   const auto text_bytes = file_.expected_size();
   // A cell has two bytes of text at least, so this takes no more than twice the file.
   const auto row_bytes_min = std::max(like.text_bytes / like.row_count, 2 * file_.column_count());

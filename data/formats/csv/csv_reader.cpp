@@ -120,7 +120,7 @@ bool csv_reader::read_rows(table_chunk& out, size_t rows_max) {
   return out.row_count > 0;
 }
 
-csv_portion csv_reader::append(table_chunk& out, size_t rows_max) {
+csv_block csv_reader::append(table_chunk& out, size_t rows_max) {
   if (rows_not_tried_ > 0) {
     --rows_not_tried_;
   } else if (!row_waits_ && takes_plain_rows()) {
@@ -141,7 +141,7 @@ bool csv_reader::takes_plain_rows() const {
 }
 
 // Up to one that is not plain.
-csv_portion csv_reader::append_plain_rows(table_chunk& out, size_t rows_max) {
+csv_block csv_reader::append_plain_rows(table_chunk& out, size_t rows_max) {
   const auto& dialect = options_.dialect;
   const csv_row_shape shape{column_count(), target_columns().front(), options_.line_bytes_max,
                             dialect.separator, dialect.quote};

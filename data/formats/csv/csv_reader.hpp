@@ -20,7 +20,7 @@
 namespace troupe {
 
 /// Rows that were read at once, and the text they took.
-struct csv_portion {
+struct csv_block {
   size_t row_count = 0;
   size_t text_bytes = 0;
 
@@ -48,7 +48,7 @@ public:
   /// Appends up to `rows_max` (>= 1) rows, those that are at hand, to each of the vectors of `out`,
   /// whatever they hold: at least one row unless the file is at its end. Throws failure as read_csv
   /// does.
-  csv_portion append(table_chunk& out, size_t rows_max);
+  csv_block append(table_chunk& out, size_t rows_max);
 
   /// Throws failure(bad_data) when there are no rows in all that was read, or row 1 was not called a header and may
   /// be a row as well: each of its cells stands in its column once more.
@@ -77,7 +77,7 @@ private:
 
   void check_first_rows(const table_chunk& rows) const;
   bool takes_plain_rows() const;
-  csv_portion append_plain_rows(table_chunk& out, size_t rows_max);
+  csv_block append_plain_rows(table_chunk& out, size_t rows_max);
   bool append_row(table_chunk& out);
   bool read_feature(const csv_cell& cell, size_t column, float& out) const;
   std::string_view with_point(const csv_cell& cell) const;

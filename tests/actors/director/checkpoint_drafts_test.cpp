@@ -105,7 +105,7 @@ TEST_F(checkpoint_drafts_test, one_is_complete_with_memory_tensors_and_numbers_w
     EXPECT_EQ(whole->slots.size(), 1u) << "as many as are in the file";
     EXPECT_FALSE(whole->parameters);
     EXPECT_EQ(whole->optimizer_numbers, (std::vector<double>{1, 2})) << "not of who has none";
-    EXPECT_EQ(whole->book, (batch_sums{3, 4, 0, 0})) << "from the shard that keeps it";
+    EXPECT_EQ(whole->metrics, (batch_sums{3, 4, 0, 0})) << "from the shard that keeps it";
     EXPECT_FALSE(drafts.take_complete());
   }
 }
@@ -150,7 +150,7 @@ TEST_F(checkpoint_drafts_test, numbers_count_once_and_those_of_unknown_versions_
   const auto whole = drafts.take_complete();
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->optimizer_numbers, std::vector<double>{1});
-  EXPECT_EQ(whole->book.sample_count, 1u);
+  EXPECT_EQ(whole->metrics.sample_count, 1u);
 }
 
 TEST_F(checkpoint_drafts_test, a_complete_one_ends_those_before_it_and_none_that_is_later) {

@@ -21,9 +21,9 @@ using namespace std::chrono_literals;
 
 node_actor::behavior_type deaf_node() {
   return {[](const sent_piece&) {},   [](const sent_want&) {},     [](const sent_credit&) {},
-          [](const sent_stamp&) {},   [](const cluster_view&) {},  [](const course&) {},
-          [](const hold_request&) {}, [](const shard_numbers&) {}, [](const order_sheet&) {},
-          [](const result_sheet&) {}};
+          [](const sent_stamp&) {},   [](const cluster_view&) {},  [](const directive&) {},
+          [](const hold_request&) {}, [](const shard_numbers&) {}, [](const order_header&) {},
+          [](const result_header&) {}};
 }
 
 class watched_director {
@@ -272,15 +272,15 @@ TEST(director_status, says_what_each_replica_carries_of_a_split_model) {
   run.figures.replicas = {{{"a", 0}, {}}, {{"b", 1}, {}}, {{"gone", 0}, {}}};
   run.report(0, 5);
   const auto status = run.status();
-  EXPECT_EQ(status.nodes[0].portions, (texts{"slices 0-3, layers 0-1, part 0 of 3"}));
-  EXPECT_EQ(status.nodes[1].portions,
+  EXPECT_EQ(status.nodes[0].partitions, (texts{"slices 0-3, layers 0-1, part 0 of 3"}));
+  EXPECT_EQ(status.nodes[1].partitions,
             (texts{"slices 0-3, layers 0-1, part 1 of 3", "slices 0-3, layers 0-1, part 2 of 3"}));
   EXPECT_EQ(status.nodes[1].slices, 4u) << "the same ones, twice";
   ASSERT_EQ(status.figures.replicas.size(), 4u);
-  EXPECT_EQ(status.figures.replicas[1].portion, "slices 0-3, layers 0-1, part 2 of 3");
-  EXPECT_EQ(status.figures.replicas[2].portion, "");
+  EXPECT_EQ(status.figures.replicas[1].partition, "slices 0-3, layers 0-1, part 2 of 3");
+  EXPECT_EQ(status.figures.replicas[2].partition, "");
   EXPECT_EQ(status.figures.replicas[3].who, (replica_name{"b", 0})) << "which no shard counts";
-  EXPECT_EQ(status.figures.replicas[3].portion, "slices 0-3, layers 0-1, part 1 of 3");
+  EXPECT_EQ(status.figures.replicas[3].partition, "slices 0-3, layers 0-1, part 1 of 3");
 }
 
 TEST(director_status, says_how_many_replicas_a_group_lacks) {

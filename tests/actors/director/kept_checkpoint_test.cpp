@@ -1,4 +1,4 @@
-// Going on from a checkpoint where a keeper owns all parameters: rounds end with the bits of a run
+// Going on from a checkpoint where a parameter server owns all parameters: rounds end with the bits of a run
 // that nobody disturbed, and no step of asynchronous training counts twice or never.
 
 #include "data/text/failure.hpp"

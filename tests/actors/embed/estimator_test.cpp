@@ -281,11 +281,11 @@ TEST(estimator, stops_when_asked_on_the_one_thread_of_an_application) {
   caf::actor_system system{config};
   auto options = quick();
   options.training.epochs = 200'000;
-  bool is_told = false;
+  bool is_reported = false;
   options.on_progress = [&](const training_progress& news) {
-    is_told = news.finished_epoch || is_told;
+    is_reported = news.finished_epoch || is_reported;
   };
-  options.stop_requested = [&] { return is_told; };
+  options.stop_requested = [&] { return is_reported; };
   estimator plane{system, options};
   plane.fit(view_of(plane_rows()), plane_targets(plane_rows()));
   EXPECT_LT(plane.history().size(), options.training.epochs / 2);

@@ -1,5 +1,5 @@
-// Two nodes of a run with a keeper: its orders reach trainers of the other process, and what comes
-// of them reaches it. Keeper, trainers and director are played; the nodes are real.
+// Two nodes of a run with a parameter server: its orders reach trainers of the other process, and what comes
+// of them reaches it. Parameter server, trainers and director are played; the nodes are real.
 
 #include "actors/orders/distant_trainer.hpp"
 #include "tests/support/played_node.hpp"
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using test::note;
 constexpr size_t parameter_count = 6000;
 
-struct heard_by_keeper {
+struct heard_by_server {
   std::vector<view> views;
   std::vector<trainer_result> results;
   std::vector<uint64_t> rounds; ///< of holds
@@ -24,7 +24,7 @@ struct heard_by_keeper {
   std::vector<caf::actor_addr> ended; ///< of those that views named
 };
 
-keeper_actor::behavior_type played_keeper(keeper_actor::pointer self, heard_by_keeper* notes) {
+server_actor::behavior_type played_server(server_actor::pointer self, heard_by_server* notes) {
   self->set_down_handler([=](const caf::down_msg& news) { notes->ended.push_back(news.source); });
   return {[=](const view& news) {
             notes->views.push_back(news);
@@ -63,12 +63,12 @@ public:
     config_.set("scheduler.policy", caf::atom("testing"));
     system_.emplace(config_);
     scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
-    keeper_ = system_->spawn(played_keeper, &keeper);
+    server_ = system_->spawn(played_server, &server);
     trainer_here_ = system_->spawn(played_trainer, &trainer_here);
     for (size_t i = 0; i < replicas_there; ++i)
       trainers_there_.push_back(system_->spawn(played_trainer, &trainer_there));
     director_ = system_->spawn(test::played_director, &director);
-    here_ = make_node({"here", 7, 1, 1}, {trainer_here_}, keeper_);
+    here_ = make_node({"here", 7, 1, 1}, {trainer_here_}, server_);
     there_ = make_node({"there", 9, replicas_there, 0}, trainers_there_, {});
     caf::anon_send(here_, std::string{"there"}, uint64_t{9}, caf::actor_cast<node_actor>(there_));
     caf::anon_send(there_, std::string{"here"}, uint64_t{7}, caf::actor_cast<node_actor>(here_));
@@ -81,7 +81,7 @@ public:
     };
     end(here_);
     end(there_);
-    end(keeper_);
+    end(server_);
     end(trainer_here_);
     for (const auto& trainer : trainers_there_)
       end(trainer);
@@ -109,10 +109,10 @@ public:
     run();
   }
 
-  /// The keeper's order, as it gives one to whom its view names.
+  /// The parameter server's order, as it gives one to whom its view names.
   void order_there(uint64_t ticket, size_t trainer = 1) {
     trainer_order order;
-    order.keeper = keeper_;
+    order.server = server_;
     order.trainer = trainer;
     order.ticket = ticket;
     order.first_step = 40;
@@ -120,9 +120,9 @@ public:
     caf::anon_send(distant(trainer), order);
     run();
   }
-  /// Null when the keeper's view does not name it.
+  /// Null when the parameter server's view does not name it.
   order_taker_actor distant(size_t trainer = 1) const {
-    const auto& news = keeper.views.back();
+    const auto& news = server.views.back();
     const auto found =
       std::ranges::find(news.trainers, news.replicas.at(trainer).name, &trainer_entry::name);
     return found == news.trainers.end() ? order_taker_actor{} : found->actor;
@@ -139,7 +139,7 @@ public:
     result.ticket = order.ticket;
     result.sums = {0.5, 6, 7, 0.25};
     result.values = counted(300);
-    caf::anon_send(order.keeper, result);
+    caf::anon_send(order.server, result);
     run();
   }
 
@@ -148,15 +148,15 @@ public:
     }
   }
 
-  /// The keeper's report; a second later its node says how things are.
+  /// The parameter server's report; a second later its node says how things are.
   void report(const training_report& news) {
     caf::anon_send(here_, news);
     scheduler_->advance_time(node_report_interval);
     run();
   }
 
-  /// A sheet that the keeper's process would not send, and the first of its values.
-  void announce_there(order_sheet news) {
+  /// A header that the parameter server's process would not send, and the first of its values.
+  void announce_there(order_header news) {
     news.term = 1;
     news.number = news.last = 1;
     news.open = {1};
@@ -186,13 +186,13 @@ public:
     run();
   }
 
-  heard_by_keeper keeper;
+  heard_by_server server;
   heard_by_trainer trainer_here, trainer_there;
   test::heard director;
 
 private:
   local_node_actor make_node(const member& self, const std::vector<trainer_actor>& trainers,
-                             const keeper_actor& keeper_here) {
+                             const server_actor& server_here) {
     neural_network_options line;
     line.features = parameter_count - 1;
     line.outputs = 1;
@@ -212,8 +212,8 @@ private:
     local_company local;
     for (const auto& trainer : trainers)
       local.add(trainer);
-    if (keeper_here)
-      local.add(keeper_here);
+    if (server_here)
+      local.add(server_here);
     const auto node = system_->spawn(troupe::node, options, local);
     caf::anon_send(node, self.incarnation, director_);
     return node;
@@ -223,7 +223,7 @@ private:
   caf::actor_system_config config_;
   std::optional<caf::actor_system> system_;
   caf::scheduler::test_coordinator* scheduler_ = nullptr;
-  keeper_actor keeper_;
+  server_actor server_;
   trainer_actor trainer_here_;
   std::vector<trainer_actor> trainers_there_;
   director_link_actor director_;
@@ -232,10 +232,10 @@ private:
 
 } // namespace
 
-TEST(node_orders, a_trainer_of_another_process_is_one_of_the_keepers) {
+TEST(node_orders, a_trainer_of_another_process_is_one_of_the_servers) {
   two_nodes run;
-  ASSERT_EQ(run.keeper.views.size(), 1u);
-  ASSERT_EQ(run.keeper.views[0].trainers.size(), 2u);
+  ASSERT_EQ(run.server.views.size(), 1u);
+  ASSERT_EQ(run.server.views[0].trainers.size(), 2u);
   run.order_there(5);
   ASSERT_EQ(run.trainer_there.orders.size(), 1u);
   EXPECT_TRUE(run.trainer_here.orders.empty());
@@ -244,8 +244,8 @@ TEST(node_orders, a_trainer_of_another_process_is_one_of_the_keepers) {
   EXPECT_EQ(order.trainer, 1u);
   EXPECT_TRUE(std::ranges::equal(order.parameters.values(), counted(100).values()));
   run.answer_there();
-  ASSERT_EQ(run.keeper.results.size(), 1u);
-  const auto& result = run.keeper.results[0];
+  ASSERT_EQ(run.server.results.size(), 1u);
+  const auto& result = run.server.results[0];
   EXPECT_EQ(result.ticket, 5u);
   EXPECT_EQ(result.trainer, 1u);
   EXPECT_EQ(result.sums, (batch_sums{0.5, 6, 7, 0.25}));
@@ -257,9 +257,9 @@ TEST(node_orders, nothing_comes_of_an_order_to_a_process_that_is_gone) {
   run.order_there(5);
   const auto before = run.distant();
   run.tell(two_nodes::view_of(2, 0));
-  EXPECT_EQ(run.keeper.views.back().trainers.size(), 1u);
+  EXPECT_EQ(run.server.views.back().trainers.size(), 1u);
   run.answer_there();
-  EXPECT_TRUE(run.keeper.results.empty());
+  EXPECT_TRUE(run.server.results.empty());
   caf::anon_send(before, trainer_order{});
   run.run();
   EXPECT_EQ(run.trainer_there.orders.size(), 1u) << "who stood for it has ended";
@@ -274,17 +274,17 @@ TEST(node_orders, another_life_of_a_process_is_another_trainer) {
   EXPECT_NE(run.distant(), before);
 }
 
-TEST(node_orders, a_process_goes_on_without_a_trainer_and_the_keeper_hears_of_it) {
+TEST(node_orders, a_process_goes_on_without_a_trainer_and_the_server_hears_of_it) {
   two_nodes run{2};
   run.order_there(5, 1);
   const auto lost = run.distant(1);
   run.kill_there(0);
-  EXPECT_EQ(run.keeper.ended, std::vector{lost.address()});
+  EXPECT_EQ(run.server.ended, std::vector{lost.address()});
   run.order_there(6, 2);
   ASSERT_EQ(run.trainer_there.orders.size(), 2u);
   run.answer_there();
-  ASSERT_EQ(run.keeper.results.size(), 1u);
-  EXPECT_EQ(run.keeper.results[0].ticket, 6u);
+  ASSERT_EQ(run.server.results.size(), 1u);
+  EXPECT_EQ(run.server.results[0].ticket, 6u);
   const auto other = run.distant(2);
   run.tell(two_nodes::view_of(2, 9, 2));
   EXPECT_FALSE(run.distant(1)) << "it is lost in later views, too";
@@ -294,10 +294,10 @@ TEST(node_orders, a_process_goes_on_without_a_trainer_and_the_keeper_hears_of_it
 TEST(node_orders, an_order_to_a_trainer_that_was_idle_when_it_ended_is_given_back) {
   two_nodes run{2};
   run.kill_there(0);
-  EXPECT_TRUE(run.keeper.ended.empty());
+  EXPECT_TRUE(run.server.ended.empty());
   const auto before = run.buffers_made();
   run.order_there(5, 1);
-  EXPECT_EQ(run.keeper.ended, std::vector{run.distant(1).address()});
+  EXPECT_EQ(run.server.ended, std::vector{run.distant(1).address()});
   EXPECT_EQ(run.buffers_made(), before) << "nothing is taken in for it";
 }
 
@@ -309,7 +309,7 @@ TEST(node_orders, a_process_that_joins_anew_still_lacks_the_trainers_it_lost) {
   news.id.term = 2;
   run.tell(news);
   run.order_there(5, 1);
-  EXPECT_EQ(run.keeper.ended.back(), run.distant(1).address());
+  EXPECT_EQ(run.server.ended.back(), run.distant(1).address());
   EXPECT_TRUE(run.trainer_there.orders.empty());
 }
 
@@ -335,17 +335,17 @@ TEST(node_orders, an_evaluation_goes_to_the_director) {
   EXPECT_EQ(run.director.evaluations[0].first_chunk, 2u);
 }
 
-TEST(node_orders, the_keeper_hears_which_rows_are_complete) {
+TEST(node_orders, the_server_hears_which_rows_are_complete) {
   two_nodes run;
-  run.tell(course{1, 1, {40, false}, 10, 0});
-  run.tell(course{1, 1, {40, false}, 20, 0}); // said again, with what came meanwhile
-  EXPECT_EQ(run.keeper.horizons, (std::vector<horizon>{{{40, false}, 10}, {{40, false}, 20}}));
+  run.tell(directive{1, 1, {40, false}, 10, 0});
+  run.tell(directive{1, 1, {40, false}, 20, 0}); // said again, with what came meanwhile
+  EXPECT_EQ(run.server.horizons, (std::vector<horizon>{{{40, false}, 10}, {{40, false}, 20}}));
   run.tell(hold_request{1, 2});
-  run.tell(course{1, 1, {40, false}, 30, 0});
-  EXPECT_EQ(run.keeper.horizons.size(), 2u) << "a horizon would end the hold";
+  run.tell(directive{1, 1, {40, false}, 30, 0});
+  EXPECT_EQ(run.server.horizons.size(), 2u) << "a horizon would end the hold";
 }
 
-TEST(node_orders, the_keepers_version_is_that_of_its_last_report) {
+TEST(node_orders, the_servers_version_is_that_of_its_last_report) {
   two_nodes run;
   training_report news;
   news.term = 1;
@@ -356,7 +356,7 @@ TEST(node_orders, the_keepers_version_is_that_of_its_last_report) {
   }));
 }
 
-TEST(node_orders, the_keeper_answers_a_hold_for_all) {
+TEST(node_orders, the_server_answers_a_hold_for_all) {
   two_nodes run;
   training_report news;
   for (const auto& [term, version] : {std::pair{1, 30}, {0, 35}}) { // the second is of no count
@@ -365,12 +365,12 @@ TEST(node_orders, the_keeper_answers_a_hold_for_all) {
     run.report(news);
   }
   run.tell(hold_request{1, 6});
-  EXPECT_EQ(run.keeper.rounds, (std::vector<uint64_t>{6}));
+  EXPECT_EQ(run.server.rounds, (std::vector<uint64_t>{6}));
   ASSERT_EQ(run.director.holds.size(), 1u) << "trainers begin nothing by themselves";
   EXPECT_EQ(run.director.holds[0].name, "there");
   EXPECT_EQ(run.director.holds[0].next_step, 0u);
   run.tell(hold_request{1, 6});
-  EXPECT_EQ(run.keeper.rounds, (std::vector<uint64_t>{6, 6}))
+  EXPECT_EQ(run.server.rounds, (std::vector<uint64_t>{6, 6}))
     << "it may have had no view to answer in";
   run.say_held(6, 44);
   EXPECT_EQ(run.director.holds.back(), (hold_answer{"here", {1, 1}, 44, {30}}));
@@ -379,7 +379,7 @@ TEST(node_orders, the_keeper_answers_a_hold_for_all) {
 TEST(node_orders, an_order_that_cannot_be_is_refused_before_it_takes_memory) {
   two_nodes run;
   const auto before = run.buffers_made();
-  order_sheet news;
+  order_header news;
   news.vector_count = 2; // this optimizer keeps no state: the parameters alone can come
   run.announce_there(news);
   news = {};

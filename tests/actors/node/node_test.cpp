@@ -279,7 +279,7 @@ TEST(node, norms_of_the_shard_here_go_out_and_those_of_others_come_in) {
   EXPECT_EQ(run.director.not_finite[0].what, "two different sums over one block");
 }
 
-TEST(node, results_are_repeated_until_the_course_says_that_they_arrived) {
+TEST(node, results_are_repeated_until_the_directive_says_that_they_arrived) {
   played_node run;
   run.begin();
   const training_report row{1, 2, {1, 2, 0, 0}, true, false, 0.5, {}};
@@ -294,7 +294,7 @@ TEST(node, results_are_repeated_until_the_course_says_that_they_arrived) {
   EXPECT_EQ(run.director.reports.back(), row);
   EXPECT_EQ(run.director.evaluations.size(), 2u);
   EXPECT_EQ(run.director.hashes.size(), 2u);
-  run.tell(course{1, 1, {8, true}, 2, 0});
+  run.tell(directive{1, 1, {8, true}, 2, 0});
   run.wait(3000ms);
   EXPECT_EQ(run.director.reports.size(), 3u);
   EXPECT_EQ(run.director.evaluations.size() + run.director.hashes.size(), 4u);
@@ -305,7 +305,7 @@ TEST(node, reports_carry_the_directors_count) {
   played_node run;
   run.begin();
   const auto before = run.director.nodes.size();
-  run.tell(course{1, 1, {8, true}, 0, 0, 5});
+  run.tell(directive{1, 1, {8, true}, 0, 0, 5});
   run.wait(100ms);
   ASSERT_EQ(run.director.nodes.size(), before + 1) << "at once";
   EXPECT_EQ(run.director.nodes.back().round, 5u);
@@ -314,7 +314,7 @@ TEST(node, reports_carry_the_directors_count) {
 TEST(node, waits_for_nobody_where_training_is_to_stand) {
   played_node run;
   run.begin();
-  run.tell(course{1, 1, {0, false}, 0, 0});
+  run.tell(directive{1, 1, {0, false}, 0, 0});
   run.give_version(0);
   run.wait(1100ms);
   ASSERT_FALSE(run.director.nodes.empty());
@@ -380,7 +380,8 @@ TEST(node, passes_on_what_the_shard_with_the_book_says_of_everybody) {
   elsewhere.id = {2, 1};
   run.tell(elsewhere);
   run.wait(1100ms);
-  EXPECT_EQ(run.director.nodes.back().figures, trainer_figures{}) << "the book is kept there";
+  EXPECT_EQ(run.director.nodes.back().figures, trainer_figures{})
+    << "the metrics are counted there";
 }
 
 TEST(node, ends_with_an_actor_of_its_own_and_says_which) {

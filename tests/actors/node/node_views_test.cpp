@@ -41,21 +41,21 @@ TEST(node, a_hold_is_answered_when_all_replicas_did_and_again_when_asked_again) 
   run.tell(atom::held_v, uint64_t{0}, uint64_t{2}, uint64_t{5});
   EXPECT_EQ(run.director.holds.back().view, (view_number{1, 2}));
   const auto told = run.replica.horizons.size();
-  run.tell(course{1, 1, {9, true}, 0, 0});
+  run.tell(directive{1, 1, {9, true}, 0, 0});
   EXPECT_EQ(run.replica.horizons.size(), told) << "older than the hold";
-  run.tell(course{1, 3, {5, true}, 0, 0});
+  run.tell(directive{1, 3, {5, true}, 0, 0});
   EXPECT_EQ(run.replica.horizons.back().rule, (horizon_rule{5, true}));
 }
 
-TEST(node, a_course_with_reductions_that_cannot_be_is_not_followed) {
+TEST(node, a_directive_with_reductions_that_cannot_be_is_not_followed) {
   played_node run;
   run.begin();
   run.give_version(0);
   const auto told = run.replica.horizons.size();
-  run.tell(course{1, 1, {8, true, {3, 3}}, 0, 0});
-  run.tell(course{1, 2, {8, true, {3, 9}}, 0, 0});
+  run.tell(directive{1, 1, {8, true, {3, 3}}, 0, 0});
+  run.tell(directive{1, 2, {8, true, {3, 9}}, 0, 0});
   EXPECT_EQ(run.replica.horizons.size(), told);
-  run.tell(course{1, 3, {8, true, {3, 8}}, 0, 0});
+  run.tell(directive{1, 3, {8, true, {3, 8}}, 0, 0});
   EXPECT_EQ(run.replica.horizons.back().rule, (horizon_rule{8, true, {3, 8}}));
 }
 
@@ -123,7 +123,7 @@ TEST(node, shards_begin_a_term_with_the_state_of_the_checkpoint) {
   EXPECT_EQ(start.versions->of(4).values()[here - 1], here - 1);
   ASSERT_EQ(start.slots.size(), 1u);
   EXPECT_EQ(values_of(start.slots[0]), counted(0, here));
-  EXPECT_EQ(start.numbers.book, (batch_sums{3, 4, 0, 0}));
+  EXPECT_EQ(start.numbers.metrics, (batch_sums{3, 4, 0, 0}));
   EXPECT_EQ(run.shard.views.back().start_version, 4u);
 }
 

@@ -1,7 +1,7 @@
 // The strategy `federated` as a whole run: the bits follow from the job, whoever computes; bad clients
 // and empty rounds are survived, and told.
 
-#include "tests/support/keeper_oracle.hpp"
+#include "tests/support/server_oracle.hpp"
 #include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ TEST(federated_policy, lost_trainers_do_not_show_in_the_bits) {
   x.federated.cohort = 12;
   const auto expected = test::train_in_order(x, 0);
   for (uint64_t seed = 0; seed < 16; ++seed) {
-    test::keeper_oracle oracle{x.training, 3};
+    test::server_oracle oracle{x.training, 3};
     company_options options;
     options.hooks.clients_of_order = 1 + seed % 4;
     options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };

@@ -2,7 +2,7 @@
 // twice, in whatever order messages come.
 
 #include "actors/protocol/trainer_messages.hpp"
-#include "tests/support/keeper_oracle.hpp"
+#include "tests/support/server_oracle.hpp"
 #include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -52,11 +52,11 @@ job asynchronous_job(const mode& m = modes.front()) {
   return x;
 }
 
-/// What the keeper says of its trainers, after the end.
+/// What the parameter server says of its trainers, after the end.
 trainer_figures figures_of(test::ordered_company& run) {
   trainer_figures result;
-  const auto& keeper = run.actors().keeper();
-  auto handle = run.self()->request(keeper, std::chrono::minutes{60}, atom::figures_v);
+  const auto& server = run.actors().server();
+  auto handle = run.self()->request(server, std::chrono::minutes{60}, atom::figures_v);
   std::mt19937_64 any{0};
   run.run(any);
   handle.receive([&](const trainer_figures& news) { result = news; }, [](const caf::error&) {});
@@ -187,7 +187,7 @@ TEST(gradients_policy, lost_trainers_work_is_done_by_the_others) {
   for (const auto& m : modes)
     for (uint64_t seed = 0; seed < 12; ++seed) {
       const auto x = asynchronous_job(m);
-      test::keeper_oracle oracle{x.training, 3};
+      test::server_oracle oracle{x.training, 3};
       company_options options;
       options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
       const auto outcome = test::train_with_losses(x, seed, 1 + seed % 2, options);
@@ -232,7 +232,7 @@ TEST(gradients_policy, a_step_that_a_loss_completes_counts_as_any) {
   x.training.first_count = 3;
   uint64_t closed_by_losses = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {
-    test::keeper_oracle oracle{x.training, 3};
+    test::server_oracle oracle{x.training, 3};
     company_options options;
     options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
     test::ordered_company run{x, options};
@@ -246,7 +246,7 @@ TEST(gradients_policy, a_step_that_a_loss_completes_counts_as_any) {
   EXPECT_GT(closed_by_losses, 0u);
 }
 
-// The run's model is that of the last gradient: what a loss completes later moves the keeper's
+// The run's model is that of the last gradient: what a loss completes later moves the parameter server's
 // alone.
 TEST(gradients_policy, what_a_loss_completes_after_the_end_is_not_applied) {
   auto x = asynchronous_job(modes[3]);

@@ -1,6 +1,6 @@
-// Whom the keeper's desk says it waits for: work under way is no news, work that is late is.
+// Whom the parameter server's queue says it waits for: work under way is no news, work that is late is.
 
-#include "actors/orders/order_desk.hpp"
+#include "actors/orders/order_queue.hpp"
 #include "tests/support/payloads.hpp"
 
 #include <gtest/gtest.h>
@@ -20,28 +20,28 @@ class order_waits : public testing::Test {
 protected:
   order_waits() {
     exchange->begin_term(1);
-    desk.begin_term(1);
+    queue.begin_term(1);
   }
 
   void order(uint64_t step, const trainer_life& who = left) {
     trainer_order work;
     work.first_step = step;
     work.parameters = test::counting_from(0, size).storage();
-    desk.open({who, work, std::nullopt}, now);
+    queue.open({who, work, std::nullopt}, now);
   }
-  void announce(uint64_t number) { desk.offer(result_sheet{1, number, {}, true, 0, 1}, now); }
+  void announce(uint64_t number) { queue.offer(result_header{1, number, {}, true, 0, 1}, now); }
   /// Values of a result, from the first on.
   void bring(uint64_t number, size_t count = size) {
     const tensor_piece news{
       {tensor_kind::result, 1, number}, 0, test::counting_from(0, count), {}, {}};
     EXPECT_EQ(exchange->on_piece(exchange.id_of("left"), news, now), piece_verdict::accepted);
-    desk.hear(number, now);
-    EXPECT_TRUE(count < size || desk.finish(number));
+    queue.hear(number, now);
+    EXPECT_TRUE(count < size || queue.finish(number));
   }
-  waits in(std::chrono::nanoseconds time) const { return desk.waits(now + time); }
+  waits in(std::chrono::nanoseconds time) const { return queue.waits(now + time); }
 
   exchange_port exchange;
-  order_desk desk{exchange, {std::make_shared<buffer_pool>(size), size}};
+  order_queue queue{exchange, {std::make_shared<buffer_pool>(size), size}};
   moment now{};
 };
 
@@ -84,7 +84,7 @@ TEST_F(order_waits, are_for_another_life_as_for_a_stranger) {
   order(3);
   now += 60s;
   announce(1);
-  desk.keep_if([](const trainer_life&) { return false; });
+  queue.keep_if([](const trainer_life&) { return false; });
   order(4);
   EXPECT_EQ(in(2s).size(), 1u);
 }

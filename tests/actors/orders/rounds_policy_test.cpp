@@ -2,7 +2,7 @@
 
 #include "coordinators/job/training_modes.hpp"
 #include "data/records/trainer_table.hpp"
-#include "tests/support/keeper_oracle.hpp"
+#include "tests/support/server_oracle.hpp"
 #include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -191,7 +191,7 @@ TEST(rounds_policy, lost_trainers_do_not_show_in_the_bits) {
     x.optimizer.kind = kind;
     const auto expected = test::train_in_order(x, 0);
     for (uint64_t seed = 0; seed < 24; ++seed) {
-      test::keeper_oracle oracle{x.training, 3};
+      test::server_oracle oracle{x.training, 3};
       company_options options;
       options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
       const auto outcome = test::train_with_losses(x, seed, 1 + seed % 2, options);

@@ -1,9 +1,9 @@
 // Every message type survives the wire, with the values CAF's own encoding would lose.
 
 #include "actors/net/links/messages.hpp"
+#include "actors/protocol/boundary_messages.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
 #include "actors/protocol/order_messages.hpp"
-#include "actors/protocol/seam_messages.hpp"
 #include "actors/protocol/status_messages.hpp"
 #include "actors/protocol/tensor_messages.hpp"
 #include "actors/run/configure.hpp"
@@ -200,7 +200,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
 TEST_F(protocol, messages_between_processes_survive) {
   expect_survives(cluster_view{
     {3, 2}, 40, {{"a", 7, 2, 1, 8}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}, true});
-  expect_survives(course{3, 8, {12, true, {4, 9}}, 10, 6, 9, 77});
+  expect_survives(directive{3, 8, {12, true, {4, 9}}, 10, 6, 9, 77});
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
   expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});
@@ -253,8 +253,8 @@ TEST_F(protocol, a_kind_of_tensor_that_does_not_exist_is_refused) {
 
 TEST_F(protocol, orders_and_what_comes_of_them_survive) {
   expect_survives(
-    order_sheet{1, 9, 2, true, trainer_task::local_steps, 3, 4, 5, 6, {7, 8}, 2, {8, 9}, 10});
-  expect_survives(result_sheet{1, 9, {infinity, 2, 3, 4}, false, 5, 2, true});
+    order_header{1, 9, 2, true, trainer_task::local_steps, 3, 4, 5, 6, {7, 8}, 2, {8, 9}, 10});
+  expect_survives(result_header{1, 9, {infinity, 2, 3, 4}, false, 5, 2, true});
 }
 
 TEST_F(protocol, messages_of_links_and_of_applications_survive) {
@@ -304,13 +304,13 @@ TEST_F(protocol, a_flipped_bit_anywhere_in_a_message_is_noticed) {
   expect_noticed(training_report{1, 9, sums, true, false, 0.5, "a notice"});
   expect_noticed(span_hash{1, 9, {2, 5}, {{6, 7}, {8, 9}}});
   expect_noticed(not_finite_report{1, 9, "the gradient", true, 3, 1});
-  expect_noticed(course{1, 2, {9, true, {3, 8}}, 8, 4, 3});
+  expect_noticed(directive{1, 2, {9, true, {3, 8}}, 8, 4, 3});
   expect_noticed(hold_request{1, 2});
   expect_noticed(hold_answer{"b", {1, 2}, 9, {8, 9}});
   expect_noticed(cluster_view{{1, 2}, 4, {{"a", 7, 1, 1}}, {{0, 0, {0, 2}}}, {{0, 0, {0, 3}}}});
   expect_noticed(
-    order_sheet{1, 2, 0, false, trainer_task::gradient, 1, 0, 9, 1, {0, 2}, 1, {2}, 2});
-  expect_noticed(result_sheet{1, 2, sums, true, 9, 1, false});
+    order_header{1, 2, 0, false, trainer_task::gradient, 1, 0, 9, 1, {0, 2}, 1, {2}, 2});
+  expect_noticed(result_header{1, 2, sums, true, 9, 1, false});
   expect_noticed(farewell{69, "over"});
 }
 

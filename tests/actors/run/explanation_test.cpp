@@ -51,7 +51,7 @@ const awaited from_right{"right", "gradients of step 7, slice 2"};
 
 std::vector<state> states() {
   const explained_wait main_for_right{"main", "right", from_right.what};
-  const awaited seam{"c", "activations of step 7, slice 0, behind segment 0"};
+  const awaited boundary{"c", "activations of step 7, slice 0, behind segment 0"};
   const awaited own{"", "the state of checkpoint 3 from the director"};
   const auto at_slice = [](int busy_ms, int longest_ms) {
     return work_piece{"replica 0", "slice 4 of step 412", milliseconds{busy_ms},
@@ -69,7 +69,7 @@ std::vector<state> states() {
      {main_for_right},
      "silent for 3.2 s"},
     {"what a silent one said does not count, nor whom it blamed",
-     standing_still({node("main", {from_right}), node("right", {seam}, 3.2), gone("c")}),
+     standing_still({node("main", {from_right}), node("right", {boundary}, 3.2), gone("c")}),
      wait_rule::silent,
      {"right"},
      {main_for_right},
@@ -86,18 +86,18 @@ std::vector<state> states() {
      {"right"},
      {main_for_right},
      "never heard"},
-    {"a chain over a seam",
-     standing_still({node("main", {from_right}), node("right", {seam}), node("c", {}, 9)}),
+    {"a chain over a boundary",
+     standing_still({node("main", {from_right}), node("right", {boundary}), node("c", {}, 9)}),
      wait_rule::silent,
      {"c"},
-     {main_for_right, {"right", "c", seam.what}},
+     {main_for_right, {"right", "c", boundary.what}},
      "c holds up"},
     {"a worse end than the nearest",
-     standing_still({node("main", {{"left", "x"}, from_right}), node("left"), node("right", {seam}),
-                     node("c", {}, 9)}),
+     standing_still({node("main", {{"left", "x"}, from_right}), node("left"),
+                     node("right", {boundary}), node("c", {}, 9)}),
      wait_rule::silent,
      {"c"},
-     {main_for_right, {"right", "c", seam.what}},
+     {main_for_right, {"right", "c", boundary.what}},
      "c holds up"},
     {"two at once",
      standing_still(
@@ -232,14 +232,14 @@ std::vector<state> states() {
      {main_for_right},
      "what main waits for from right"},
     {"a circle, and one who waits for it",
-     standing_still(
-       {node("main", {from_right}), node("right", {seam}), node("c", {{"right", "derivatives"}})}),
+     standing_still({node("main", {from_right}), node("right", {boundary}),
+                     node("c", {{"right", "derivatives"}})}),
      wait_rule::circle,
      {"right", "c"},
-     {{"c", "right", "derivatives"}, {"right", "c", seam.what}},
+     {{"c", "right", "derivatives"}, {"right", "c", boundary.what}},
      "right, c wait for each other"},
     {"a circle behind a chain",
-     standing_still({node("main", {from_right}), node("right", {seam}), node("c", {{"d", "x"}}),
+     standing_still({node("main", {from_right}), node("right", {boundary}), node("c", {{"d", "x"}}),
                      node("d", {{"c", "y"}})}),
      wait_rule::circle,
      {"c", "d"},

@@ -216,7 +216,7 @@ TEST(split_bits, hold_for_every_loss) {
       x.data.synthetic = synthetic_kind::regression;
       x.data.targets = 5;
       if (has_log_link(loss))
-        continue; // synthetic targets are below 0: see portion_work_test
+        continue; // synthetic targets are below 0: see partition_work_test
     }
     if (is_binary(loss)) {
       x.data.classes = 2;

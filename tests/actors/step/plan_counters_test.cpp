@@ -64,7 +64,7 @@ using bytes_by_link = std::map<part_company::link, uint64_t>;
 bytes_by_link planned_bytes(const group_plan& plan) {
   bytes_by_link result;
   for (const auto& link : plan.links)
-    for (const auto way : {seam_way::forward, seam_way::backward, seam_way::figures})
+    for (const auto way : {boundary_way::forward, boundary_way::backward, boundary_way::figures})
       if (const auto bytes = link.bytes[static_cast<size_t>(way)]; bytes > 0)
         result[{link.from, link.to, way}] = bytes;
   return result;
@@ -86,7 +86,7 @@ void expect_memory(const part_company& company, const group_plan& plan, const st
               static_cast<double>(planned.slice_activation_bytes))
       << member;
     EXPECT_LE(counted.buffer_bytes,
-              planned.slices_held * (planned.slice_gradient_bytes + planned.slice_seam_bytes))
+              planned.slices_held * (planned.slice_gradient_bytes + planned.slice_boundary_bytes))
       << member;
   }
 }

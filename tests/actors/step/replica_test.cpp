@@ -1,6 +1,6 @@
 // A replica alone: it adds what other replicas of its process computed, and holds.
 
-#include "actors/protocol/seam_messages.hpp"
+#include "actors/protocol/boundary_messages.hpp"
 #include "actors/step/replica.hpp"
 #include "coordinators/step/placement.hpp"
 #include "tests/support/training.hpp"
@@ -21,7 +21,7 @@ struct told {
 relay_actor::behavior_type listener(relay_actor::pointer, told* heard) {
   return {
     [=](const contribution& news) { heard->sums.push_back(news); },
-    [](const seam&) {},
+    [](const boundary&) {},
     [](const segment_request&) {},
     [](const parameter_span&) {},
     [](const block_sums&) {},

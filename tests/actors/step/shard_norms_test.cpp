@@ -1,6 +1,6 @@
 // The round of norms, seen by one shard: we play its replica, the other shard and the director.
 
-#include "actors/protocol/seam_messages.hpp"
+#include "actors/protocol/boundary_messages.hpp"
 #include "actors/run/configure.hpp"
 #include "actors/step/shard.hpp"
 #include "coordinators/step/placement.hpp"
@@ -43,7 +43,7 @@ replica_actor::behavior_type playing_replica(replica_actor::pointer, heard* note
     [](const horizon&) {},
     [](atom::hold, uint64_t) {},
     [](const summation&) {},
-    [](const seam&) {},
+    [](const boundary&) {},
     [](const segment_parameters&) {},
     [](atom::tick) {},
     [](atom::status) { return replica_status{}; },

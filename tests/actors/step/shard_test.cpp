@@ -199,13 +199,13 @@ TEST_F(shard_alone, copies_its_state_at_the_versions_to_be_saved_and_at_the_end)
   send(horizon{{4, true}});
   ASSERT_EQ(notes_.copies.size(), 2u);
   EXPECT_EQ(notes_.copies[1].version, 4u);
-  EXPECT_EQ(notes_.copies[1].numbers.book, batch_sums{}) << "an epoch is over";
+  EXPECT_EQ(notes_.copies[1].numbers.metrics, batch_sums{}) << "an epoch is over";
 }
 
 TEST_F(shard_alone, begins_a_new_term_where_its_view_says) {
   send(work(0, {0, 2}, 2));
   shard_start start{2, std::make_shared<version_buffers>(parameter_count), {}, {}};
-  start.numbers.book = {4, 5, 0, 0};
+  start.numbers.metrics = {4, 5, 0, 0};
   std::ranges::fill(start.versions->of(3).values(), 0.0f);
   start.versions->of(3).values()[0] = 50;
   send(start);
@@ -222,7 +222,7 @@ TEST_F(shard_alone, begins_a_new_term_where_its_view_says) {
   send(late);
   send(work(3, {0, 2}, 2));
   EXPECT_EQ(pull(4), 49);
-  EXPECT_EQ(notes_.reports.back().sums, (batch_sums{5.5, 7, 0, 0})) << "the book goes on";
+  EXPECT_EQ(notes_.reports.back().sums, (batch_sums{5.5, 7, 0, 0})) << "the metrics go on";
   EXPECT_EQ(notes_.reports.back().term, 2u);
 }
 
@@ -289,7 +289,7 @@ TEST_F(shard_alone, an_older_view_changes_nothing) {
 
 using test::shard_alone;
 
-// What a shard that keeps the book says of replicas.
+// What a shard that keeps the metrics says of replicas.
 TEST_F(shard_alone, says_who_came_last_by_name) {
   everybody_.number = 2;
   everybody_.replicas[0] = {everybody_.replicas[0].actor, {0, 1}, {"left", 0}};

@@ -24,7 +24,7 @@ parallel_plan some_plan() {
   half.sums_kept = 1;
   half.parameter_bytes = half.slice_gradient_bytes = 2 << 20;
   half.slice_activation_bytes = 1 << 20;
-  half.slice_seam_bytes = 1 << 10;
+  half.slice_boundary_bytes = 1 << 10;
   half.multiply_adds = 300;
   auto other = half;
   other.work.parts = {2, 3};
@@ -53,7 +53,7 @@ segment  layers  cut by           units behind    work
 0        0-1     outputs, inputs          1024  99.0 %
 1        2       none                       10   1.0 %
 
-replica  process  slices  layers  parts       work    reads  held  gradients  activations    seams
+replica  process  slices  layers  parts       work    reads  held  gradients  activations    boundaries
 0        this     0-1     0-2     0-1 of 4  75.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB  3.0 KiB
 1        this     0-1     0-2     2 of 4    25.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB  3.0 KiB
 2        this     none

@@ -90,11 +90,11 @@ TEST(status_report, shows_the_run_who_is_behind_and_each_node) {
 
 TEST(status_report, shows_what_each_replica_carries_of_a_split_model) {
   auto x = some_status();
-  x.nodes[0].portions = {"slices 0-3, layers 0-1, part 0 of 2", "spare"};
-  x.nodes[1].portions = {"slices 0-3, layers 0-1, part 1 of 2"};
+  x.nodes[0].partitions = {"slices 0-3, layers 0-1, part 0 of 2", "spare"};
+  x.nodes[1].partitions = {"slices 0-3, layers 0-1, part 1 of 2"};
   x.figures = {412, {{{"main", 0}, {}, "slices 0-3, layers 0-1, part 0 of 2"}, {{"right", 0}, {}}}};
   const auto report = status_report(status_json(x));
-  EXPECT_NE(report.find("\n\nreplica  portion\n"
+  EXPECT_NE(report.find("\n\nreplica  partition\n"
                         "main/0   slices 0-3, layers 0-1, part 0 of 2\n"
                         "main/1   spare\n"
                         "right/0  slices 0-3, layers 0-1, part 1 of 2\n\n"),

@@ -41,7 +41,7 @@ TEST(memory_need, whole_models_are_counted_for_each_replica_and_member) {
   EXPECT_EQ(plain.of(memory_cause::data), 4u * 1000 * 65);
   x.optimizer.kind = optimizer_kind::adam;
   EXPECT_EQ(need_of(x).of(memory_cause::optimizer), 2 * model);
-  EXPECT_EQ(need_of(x, 1, false).of(memory_cause::optimizer), 0u) << "the keeper has it";
+  EXPECT_EQ(need_of(x, 1, false).of(memory_cause::optimizer), 0u) << "the parameter server has it";
   EXPECT_EQ(need_of(x, 3).of(memory_cause::gradients), 4 * model);
   x.training.strategy = strategy_kind::parameters;
   x.training.members = 5;
@@ -50,7 +50,8 @@ TEST(memory_need, whole_models_are_counted_for_each_replica_and_member) {
   EXPECT_EQ(need_of(x).of(memory_cause::checkpoints), 0u);
   x.checkpoint.every_steps = 5; // two moments of each member, and the model twice
   EXPECT_EQ(need_of(x).of(memory_cause::checkpoints), 3 * 12 * model);
-  EXPECT_EQ(need_of(x, 1, false).of(memory_cause::checkpoints), 0u) << "the keeper has them";
+  EXPECT_EQ(need_of(x, 1, false).of(memory_cause::checkpoints), 0u)
+    << "the parameter server has them";
 }
 
 TEST(memory_need, solvers_have_a_square_matrix) {
@@ -107,7 +108,7 @@ TEST(memory_need, every_cause_has_a_remedy) {
     {memory_cause::optimizer, "model.hidden"},
     {memory_cause::sums, "model.hidden"},
     {memory_cause::activations, "training.batch_size"},
-    {memory_cause::seams, "training.batch_size"},
+    {memory_cause::boundaries, "training.batch_size"},
     {memory_cause::kept, "training.batch_size"},
     {memory_cause::checkpoints, "checkpoint.every_steps"}};
   for (const auto& [cause, key] : cases) {

@@ -302,10 +302,10 @@ TEST(training_modes, longer_runs_have_the_versions_at_which_rounds_end) {
   EXPECT_TRUE(is_version_of_longer_runs(x, timeline_of(x, rows), 3));
 }
 
-TEST(training_modes, a_keeper_saves_what_each_member_has) {
+TEST(training_modes, a_server_saves_what_each_member_has) {
   const auto shape_with = [](job x, const change& apply) {
     apply(x);
-    return keeper_state_of(resolve(x, rows, 2));
+    return server_state_of(resolve(x, rows, 2));
   };
   const change nothing = [](job&) {};
   const change adam = [](job& x) { x.optimizer.kind = optimizer_kind::adam; };

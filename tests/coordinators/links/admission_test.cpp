@@ -37,9 +37,9 @@ TEST(admission, processes_of_one_run_are_admitted) {
 
 TEST(admission, every_common_fact_counts) {
   const std::vector<std::pair<std::string process_facts::*, std::string>> facts{
-    {&process_facts::version, "version"}, {&process_facts::data, "data"},
-    {&process_facts::job, "job"},         {&process_facts::cluster, "cluster file"},
-    {&process_facts::course, "length"},   {&process_facts::arithmetic, "arithmetic"},
+    {&process_facts::version, "version"},  {&process_facts::data, "data"},
+    {&process_facts::job, "job"},          {&process_facts::cluster, "cluster file"},
+    {&process_facts::directive, "length"}, {&process_facts::arithmetic, "arithmetic"},
     {&process_facts::kinds, "kinds"}};
   for (const auto& [fact, word] : facts) {
     auto other = facts_of("b");

@@ -44,8 +44,8 @@ TEST(line_limit, reasons_without_number_share_a_place) {
   EXPECT_LE(told, line_limit::reasons_max + 1);
 }
 
-TEST(told_once, a_reason_is_told_again_after_a_success_only) {
-  told_once told;
+TEST(reported_once, a_reason_is_told_again_after_a_success_only) {
+  reported_once told;
   EXPECT_TRUE(told.on_reason("a", "refused"));
   EXPECT_FALSE(told.on_reason("a", "refused"));
   EXPECT_TRUE(told.on_reason("a", "silent"));
@@ -55,12 +55,12 @@ TEST(told_once, a_reason_is_told_again_after_a_success_only) {
   EXPECT_FALSE(told.on_reason("b", "refused"));
 }
 
-TEST(told_once, whoever_words_ever_new_reasons_is_not_heard_any_more) {
-  told_once told;
+TEST(reported_once, whoever_words_ever_new_reasons_is_not_heard_any_more) {
+  reported_once told;
   size_t count = 0;
   for (int i = 0; i < 1'000; ++i)
     count += told.on_reason("a", std::to_string(i));
-  EXPECT_EQ(count, told_once::reasons_max);
+  EXPECT_EQ(count, reported_once::reasons_max);
   EXPECT_TRUE(told.on_reason("b", "refused"));
 }
 

@@ -191,7 +191,7 @@ TEST(view_check, every_index_and_range_is_looked_at) {
   EXPECT_NE(spoiled([](auto& x) { x.start_version = 21; }), "");
 }
 
-TEST(view_check, a_keepers_view_gives_each_replica_a_part) {
+TEST(view_check, a_servers_view_gives_each_replica_a_part) {
   auto view = place_anew({{"a", 1, 2, 1}, {"b", 2, 6, 0}}, 8, 5000);
   EXPECT_EQ(misfit_of(view, {"b", 6, 0, 0, 5000, 20}), "");
 }

@@ -66,7 +66,7 @@ TEST(group_placement, there_are_as_many_groups_as_are_whole_and_wanted) {
             "1.1 from 0: a r0..4:0..2/0..1, b r0..4:0..2/1..2, c r-, d r-");
 }
 
-TEST(group_placement, a_spare_takes_the_portion_of_one_that_is_lost) {
+TEST(group_placement, a_spare_takes_the_partition_of_one_that_is_lost) {
   const auto split = split_by(2, 1);
   const auto before = anew("abcde", split);
   EXPECT_EQ(again(before, "acde", split),

@@ -1,4 +1,4 @@
-// Which versions a keeper holds, and when they are evaluated and reported.
+// Which versions a parameter server holds, and when they are evaluated and reported.
 
 #include "coordinators/modes/main_model.hpp"
 

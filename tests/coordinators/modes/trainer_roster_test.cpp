@@ -25,22 +25,22 @@ trainer_roster roster_of(size_t count) {
   return result;
 }
 
-/// The seat gets a piece; its order.
-work_order taken(trainer_roster& x, size_t seat) {
+/// The place gets a piece; its order.
+work_order taken(trainer_roster& x, size_t place) {
   static uint64_t ticket = 0;
   ++ticket;
-  return {ticket, x.take(seat, ticket, at(0))};
+  return {ticket, x.take(place, ticket, at(0))};
 }
 
-bool finish(trainer_roster& x, size_t seat, const work_order& order) {
-  return x.finish(seat, order, at(0), {});
+bool finish(trainer_roster& x, size_t place, const work_order& order) {
+  return x.finish(place, order, at(0), {});
 }
 
-/// seat: version, of all shares given since the last call.
+/// place: version, of all shares given since the last call.
 std::vector<std::pair<size_t, uint64_t>> given(trainer_roster& x) {
   std::vector<std::pair<size_t, uint64_t>> result;
   for (const auto& one : x.take_given())
-    result.emplace_back(one.seat, one.share.version);
+    result.emplace_back(one.place, one.share.version);
   return result;
 }
 
@@ -60,7 +60,7 @@ TEST(trainer_roster, who_comes_takes_the_lowest_empty_seat_or_a_new_one) {
   EXPECT_EQ(x.join(7, {"other", 0}), 0u);
   EXPECT_EQ(x.join(8, {"other", 1}), 1u);
   EXPECT_EQ(x.join(9, {"other", 2}), 3u);
-  EXPECT_EQ(x.seat_count(), 4u);
+  EXPECT_EQ(x.place_count(), 4u);
   EXPECT_EQ(x.living_count(), 4u);
 }
 
@@ -81,8 +81,8 @@ TEST(trainer_roster, pieces_are_begun_in_order) {
 TEST(trainer_roster, what_a_lost_one_had_is_taken_before_anything_new) {
   auto x = roster_of(3);
   work_order last;
-  for (size_t seat = 0; seat < 3; ++seat)
-    last = taken(x, seat);
+  for (size_t place = 0; place < 3; ++place)
+    last = taken(x, place);
   EXPECT_FALSE(x.has_work(3));
   x.lose(1, at(0));
   x.lose(0, at(0));
@@ -283,14 +283,14 @@ TEST(trainer_roster, every_piece_is_finished_once_whatever_happens) {
     std::map<uint64_t, int> done;
     std::vector<std::pair<size_t, work_order>> orders; // also of those who are lost by now
     while (done.size() < 20) {
-      const auto seat = random() % x.seat_count();
+      const auto place = random() % x.place_count();
       const auto what = random() % 8;
       if (what == 0 && x.living_count() > 1)
-        x.lose(seat, at(0));
-      else if (what == 1 && x.seat_count() < 6)
+        x.lose(place, at(0));
+      else if (what == 1 && x.place_count() < 6)
         x.join(random(), {});
-      else if (what < 5 && x.is_free(seat) && x.has_work(20))
-        orders.emplace_back(seat, taken(x, seat));
+      else if (what < 5 && x.is_free(place) && x.has_work(20))
+        orders.emplace_back(place, taken(x, place));
       else if (!orders.empty())
         if (const auto& [who, order] = orders[random() % orders.size()]; finish(x, who, order))
           ++done[order.piece];

@@ -40,25 +40,25 @@ std::vector<ranges> all_cuts(size_t begin, size_t end, size_t stage_count) {
 } // namespace
 
 TEST(grid, one_replica_has_everything) {
-  EXPECT_EQ(place_portions({}, {4, 1, {5, 7}, {}}, 1),
-            (std::vector<portion>{{{0, 4}, {0, 2}, {0, 1}}}));
+  EXPECT_EQ(place_partitions({}, {4, 1, {5, 7}, {}}, 1),
+            (std::vector<partition>{{{0, 4}, {0, 2}, {0, 1}}}));
 }
 
 TEST(grid, groups_share_slices_as_replicas_always_did) {
-  EXPECT_EQ(place_portions({2, 1, 1}, {5, 1, {1}, {}}, 2),
-            (std::vector<portion>{{{0, 2}, {0, 1}, {0, 1}}, {{2, 5}, {0, 1}, {0, 1}}}));
+  EXPECT_EQ(place_partitions({2, 1, 1}, {5, 1, {1}, {}}, 2),
+            (std::vector<partition>{{{0, 2}, {0, 1}, {0, 1}}, {{2, 5}, {0, 1}, {0, 1}}}));
 }
 
 TEST(grid, ranks_count_parts_then_stages_then_groups) {
-  const auto portions = place_portions({2, 2, 2}, {4, 4, {3, 1, 1, 1}, {}}, 8);
+  const auto partitions = place_partitions({2, 2, 2}, {4, 4, {3, 1, 1, 1}, {}}, 8);
   const ranges slices{{0, 2}, {2, 4}};
   const ranges segments{{0, 1}, {1, 4}};
   const ranges parts{{0, 2}, {2, 4}};
-  ASSERT_EQ(portions.size(), 8u);
+  ASSERT_EQ(partitions.size(), 8u);
   for (size_t d = 0; d < 2; ++d)
     for (size_t s = 0; s < 2; ++s)
       for (size_t a = 0; a < 2; ++a)
-        EXPECT_EQ(portions[(d * 2 + s) * 2 + a], (portion{slices[d], segments[s], parts[a]}));
+        EXPECT_EQ(partitions[(d * 2 + s) * 2 + a], (partition{slices[d], segments[s], parts[a]}));
 }
 
 TEST(grid, every_slice_segment_and_part_belongs_to_one_replica) {
@@ -68,7 +68,7 @@ TEST(grid, every_slice_segment_and_part_belongs_to_one_replica) {
         const grid_shape shape{data, tensor, pipeline};
         const grid_work work{5, 4, {2, 3, 5, 7, 11}, {}};
         std::vector<int> owners(5 * 5 * 4, 0);
-        for (const auto& x : place_portions(shape, work, data * tensor * pipeline)) {
+        for (const auto& x : place_partitions(shape, work, data * tensor * pipeline)) {
           EXPECT_FALSE(x.empty());
           for (auto i = x.slices.begin; i < x.slices.end; ++i)
             for (auto k = x.segments.begin; k < x.segments.end; ++k)
@@ -81,39 +81,39 @@ TEST(grid, every_slice_segment_and_part_belongs_to_one_replica) {
 
 TEST(grid, replicas_beyond_whole_groups_are_spares) {
   const grid_work work{4, 2, {1, 1}, {}};
-  const auto portions = place_portions({3, 2, 2}, work, 10);
-  ASSERT_EQ(portions.size(), 10u);
-  EXPECT_EQ(portions[7], (portion{{2, 4}, {1, 2}, {1, 2}})) << "two groups are whole";
-  EXPECT_TRUE(portions[8].empty());
-  EXPECT_EQ(portions[9], portion{});
+  const auto partitions = place_partitions({3, 2, 2}, work, 10);
+  ASSERT_EQ(partitions.size(), 10u);
+  EXPECT_EQ(partitions[7], (partition{{2, 4}, {1, 2}, {1, 2}})) << "two groups are whole";
+  EXPECT_TRUE(partitions[8].empty());
+  EXPECT_EQ(partitions[9], partition{});
 }
 
 TEST(grid, there_are_no_more_groups_than_slices) {
-  const auto portions = place_portions({3, 1, 1}, {2, 1, {1}, {}}, 3);
-  EXPECT_EQ(portions[1].slices, (index_range{1, 2}));
-  EXPECT_TRUE(portions[2].empty());
+  const auto partitions = place_partitions({3, 1, 1}, {2, 1, {1}, {}}, 3);
+  EXPECT_EQ(partitions[1].slices, (index_range{1, 2}));
+  EXPECT_TRUE(partitions[2].empty());
 }
 
 TEST(grid, without_a_whole_group_nobody_has_work) {
-  EXPECT_EQ(place_portions({1, 2, 2}, {4, 2, {1, 1}, {}}, 3), std::vector<portion>(3));
+  EXPECT_EQ(place_partitions({1, 2, 2}, {4, 2, {1, 1}, {}}, 3), std::vector<partition>(3));
 }
 
 TEST(grid, stages_are_as_the_job_says) {
-  const auto portions = place_portions({1, 1, 2}, {4, 1, {1, 1, 1, 100, 100}, {3, 2}}, 2);
-  EXPECT_EQ(portions[0].segments, (index_range{0, 3}));
-  EXPECT_EQ(portions[1].segments, (index_range{3, 5}));
+  const auto partitions = place_partitions({1, 1, 2}, {4, 1, {1, 1, 1, 100, 100}, {3, 2}}, 2);
+  EXPECT_EQ(partitions[0].segments, (index_range{0, 3}));
+  EXPECT_EQ(partitions[1].segments, (index_range{3, 5}));
 }
 
 TEST(grid, what_does_not_fit_is_refused) {
   const grid_work work{4, 2, {1, 1, 1}, {}};
-  EXPECT_THROW(place_portions({0, 1, 1}, work, 4), std::invalid_argument);
-  EXPECT_THROW(place_portions({1, 0, 1}, work, 4), std::invalid_argument);
-  EXPECT_THROW(place_portions({1, 1, 0}, work, 4), std::invalid_argument);
-  EXPECT_THROW(place_portions({1, 3, 1}, work, 4), std::invalid_argument) << "parts";
-  EXPECT_THROW(place_portions({1, 1, 4}, work, 4), std::invalid_argument) << "segments";
-  EXPECT_THROW(place_portions({1, 1, 2}, {4, 2, {1, 1, 1}, {3}}, 4), std::invalid_argument);
-  EXPECT_THROW(place_portions({1, 1, 2}, {4, 2, {1, 1, 1}, {1, 1}}, 4), std::invalid_argument);
-  EXPECT_THROW(place_portions({1, 1, 2}, {4, 2, {1, 1, 1}, {3, 0}}, 4), std::invalid_argument);
+  EXPECT_THROW(place_partitions({0, 1, 1}, work, 4), std::invalid_argument);
+  EXPECT_THROW(place_partitions({1, 0, 1}, work, 4), std::invalid_argument);
+  EXPECT_THROW(place_partitions({1, 1, 0}, work, 4), std::invalid_argument);
+  EXPECT_THROW(place_partitions({1, 3, 1}, work, 4), std::invalid_argument) << "parts";
+  EXPECT_THROW(place_partitions({1, 1, 4}, work, 4), std::invalid_argument) << "segments";
+  EXPECT_THROW(place_partitions({1, 1, 2}, {4, 2, {1, 1, 1}, {3}}, 4), std::invalid_argument);
+  EXPECT_THROW(place_partitions({1, 1, 2}, {4, 2, {1, 1, 1}, {1, 1}}, 4), std::invalid_argument);
+  EXPECT_THROW(place_partitions({1, 1, 2}, {4, 2, {1, 1, 1}, {3, 0}}, 4), std::invalid_argument);
 }
 
 TEST(grid, the_slowest_stage_is_as_fast_as_it_can_be) {
@@ -153,15 +153,15 @@ TEST(grid, stages_are_balanced_as_by_trying_all) {
   }
 }
 
-TEST(portion_text, names_slices_layers_and_parts) {
+TEST(partition_text, names_slices_layers_and_parts) {
   model_split split;
   split.part_count = 4;
   split.layers = {{0, 2}, {2, 3}};
-  EXPECT_EQ(portion_text({{0, 4}, {0, 1}, {0, 1}}, split), "slices 0-3, layers 0-1, part 0 of 4");
-  EXPECT_EQ(portion_text({{4, 5}, {1, 2}, {2, 4}}, split), "slice 4, layer 2, parts 2-3 of 4");
-  EXPECT_EQ(portion_text({}, split), "spare");
+  EXPECT_EQ(partition_text({{0, 4}, {0, 1}, {0, 1}}, split), "slices 0-3, layers 0-1, part 0 of 4");
+  EXPECT_EQ(partition_text({{4, 5}, {1, 2}, {2, 4}}, split), "slice 4, layer 2, parts 2-3 of 4");
+  EXPECT_EQ(partition_text({}, split), "spare");
   split.part_count = 1;
-  EXPECT_EQ(portion_text({{0, 2}, {0, 2}, {0, 1}}, split), "slices 0-1, layers 0-2");
+  EXPECT_EQ(partition_text({{0, 2}, {0, 2}, {0, 1}}, split), "slices 0-1, layers 0-2");
 }
 
 } // namespace troupe::grid_test

@@ -18,9 +18,9 @@ constexpr auto none = layer_cut::none;
 constexpr auto outputs = layer_cut::outputs;
 constexpr auto inputs = layer_cut::inputs;
 
-constexpr size_t forward = static_cast<size_t>(seam_way::forward);
-constexpr size_t backward = static_cast<size_t>(seam_way::backward);
-constexpr size_t figures = static_cast<size_t>(seam_way::figures);
+constexpr size_t forward = static_cast<size_t>(boundary_way::forward);
+constexpr size_t backward = static_cast<size_t>(boundary_way::backward);
+constexpr size_t figures = static_cast<size_t>(boundary_way::figures);
 
 const data_shape digits{1024, 0, 784, 10, true, std::vector<size_t>(10, 102)};
 
@@ -57,7 +57,7 @@ parallel_plan linear_plan(layer_cut cut, size_t parts = 2, bool classes = false)
 
 } // namespace
 
-TEST(parallel_plan, two_halves_of_a_wide_network_exchange_one_seam_forward) {
+TEST(parallel_plan, two_halves_of_a_wide_network_exchange_one_boundary_forward) {
   auto x = wide_job();
   x.parallel.tensor = 2;
   const auto plan = plan_on(x, digits);
@@ -70,8 +70,8 @@ TEST(parallel_plan, two_halves_of_a_wide_network_exchange_one_seam_forward) {
     EXPECT_EQ(link.bytes[forward], 256u * 2048 * 4);
     EXPECT_EQ(link.bytes[backward] + link.bytes[figures], 0u);
   }
-  EXPECT_EQ(plan.replicas[0].work, (portion{{0, 4}, {0, 2}, {0, 2}}));
-  EXPECT_EQ(plan.replicas[1].work, (portion{{0, 4}, {0, 2}, {2, 4}}));
+  EXPECT_EQ(plan.replicas[0].work, (partition{{0, 4}, {0, 2}, {0, 2}}));
+  EXPECT_EQ(plan.replicas[1].work, (partition{{0, 4}, {0, 2}, {2, 4}}));
   // Half of the pair each; what all parts have in common, and the last layer, are the first's.
   const uint64_t half = 4 * (784 * 1024 + 1024 + 1024 * 2048);
   const uint64_t rest = 4 * (2048 + 2048 * 10 + 10);
@@ -164,7 +164,7 @@ TEST(parallel_plan, groups_have_slices_of_their_own_and_no_links_between_them) {
   const auto plan = plan_on(x, digits);
   ASSERT_EQ(plan.replicas.size(), 8u);
   EXPECT_EQ(plan.replicas[0].work.slices, (index_range{0, 2}));
-  EXPECT_EQ(plan.replicas[7].work, (portion{{2, 4}, {1, 2}, {2, 4}}));
+  EXPECT_EQ(plan.replicas[7].work, (partition{{2, 4}, {1, 2}, {2, 4}}));
   EXPECT_DOUBLE_EQ(plan.bubble, 1.0 / 3);
   for (const auto& link : plan.links)
     EXPECT_EQ(link.from / 4, link.to / 4);

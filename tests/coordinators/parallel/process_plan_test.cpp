@@ -8,9 +8,9 @@ namespace troupe::process_plan_test {
 
 namespace {
 
-constexpr size_t forward = static_cast<size_t>(seam_way::forward);
-constexpr size_t backward = static_cast<size_t>(seam_way::backward);
-constexpr size_t figures = static_cast<size_t>(seam_way::figures);
+constexpr size_t forward = static_cast<size_t>(boundary_way::forward);
+constexpr size_t backward = static_cast<size_t>(boundary_way::backward);
+constexpr size_t figures = static_cast<size_t>(boundary_way::figures);
 
 /// Of 784-2048-2048-10, in working order: four parts of the pair, the last layer with the first of them,
 /// and the bias that all parts have in common.
@@ -53,7 +53,7 @@ const std::vector<cluster_node> two{node("a", 1, 1), node("b", 1, 1)};
 
 } // namespace
 
-TEST(process_plan, two_halves_on_two_nodes_send_a_seam_and_what_lies_beyond_the_middle) {
+TEST(process_plan, two_halves_on_two_nodes_send_a_boundary_and_what_lies_beyond_the_middle) {
   static_assert(all == 5'824'522);
   auto x = wide_job();
   x.parallel.tensor = 2;
@@ -73,7 +73,7 @@ TEST(process_plan, two_halves_on_two_nodes_send_a_seam_and_what_lies_beyond_the_
   EXPECT_EQ(there.parameters, 4 * (1 + last_layer)) << "each has the last layer whole";
   EXPECT_EQ(back.parameters, 4 * (beyond + common));
   for (const auto& link : plan.process_links)
-    EXPECT_EQ(link.seams, (std::array<uint64_t, 3>{4u * 256 * 2048, 0, 0}));
+    EXPECT_EQ(link.boundaries, (std::array<uint64_t, 3>{4u * 256 * 2048, 0, 0}));
 }
 
 TEST(process_plan, memory_is_told_by_cause) {
@@ -95,7 +95,7 @@ TEST(process_plan, memory_is_told_by_cause) {
   EXPECT_EQ(a.memory.of(memory_cause::data), 4u * 1024 * 785);
   // Sums of 64 rows of 2,048 units, of each slice; and one that comes from b.
   EXPECT_EQ(a.memory.of(memory_cause::kept), 4u * 4 * 64 * 2048);
-  EXPECT_EQ(a.memory.of(memory_cause::seams), plan.replicas[0].slices_held * 4 * 64 * 2048);
+  EXPECT_EQ(a.memory.of(memory_cause::boundaries), plan.replicas[0].slices_held * 4 * 64 * 2048);
   EXPECT_EQ(plan.process_links[0].block_sums, 8u * 713);
   uint64_t sum = 0;
   for (const auto bytes : a.memory.bytes)
@@ -103,7 +103,7 @@ TEST(process_plan, memory_is_told_by_cause) {
   EXPECT_EQ(a.memory.sum(), sum);
 }
 
-TEST(process_plan, seams_of_an_evaluation_are_kept_too) {
+TEST(process_plan, boundaries_of_an_evaluation_are_kept_too) {
   auto x = wide_job();
   x.parallel.tensor = 2;
   auto shape = digits;
@@ -151,18 +151,18 @@ TEST(process_plan, stages_hear_that_others_are_announced_by_a_note) {
   x.model.cuts = 1;
   x.parallel.pipeline = 2;
   const auto plan = plan_on(x, digits, {node("a", 1, 0), node("b", 1, 0), node("s", 0, 2)});
-  const auto& seams = plan.process_links;
-  ASSERT_EQ(seams.size(), 6u);
-  EXPECT_EQ(seams[0].seams[forward], 4u * 256 * 2048);
-  EXPECT_EQ(seams[2].seams[backward], 4u * 256 * 2048);
-  EXPECT_EQ(seams[0].parameters, 0u);
+  const auto& boundaries = plan.process_links;
+  ASSERT_EQ(boundaries.size(), 6u);
+  EXPECT_EQ(boundaries[0].boundaries[forward], 4u * 256 * 2048);
+  EXPECT_EQ(boundaries[2].boundaries[backward], 4u * 256 * 2048);
+  EXPECT_EQ(boundaries[0].parameters, 0u);
   constexpr uint64_t first = 784 * 2048 + 2048;
   EXPECT_EQ(plan.processes[0].window, first + 1);
   EXPECT_EQ(plan.processes[1].window, 1 + all - first);
-  EXPECT_EQ(seams[4].parameters, 4 * (first + 1)) << "of the second span a needs nothing";
-  EXPECT_EQ(seams[5].parameters, 4 * (1 + all - first));
-  EXPECT_EQ(seams[1].gradients, 4 * first);
-  EXPECT_EQ(seams[3].gradients, 4 * (all - first));
+  EXPECT_EQ(boundaries[4].parameters, 4 * (first + 1)) << "of the second span a needs nothing";
+  EXPECT_EQ(boundaries[5].parameters, 4 * (1 + all - first));
+  EXPECT_EQ(boundaries[1].gradients, 4 * first);
+  EXPECT_EQ(boundaries[3].gradients, 4 * (all - first));
 }
 
 // Four parts of a softmax on two nodes of two replicas: figures go once to each process.
@@ -178,8 +178,8 @@ TEST(process_plan, what_several_of_a_process_take_crosses_the_wire_once) {
   const auto plan = plan_on(x, shape, {node("a", 2, 1), node("b", 2, 0)});
   EXPECT_EQ(plan.links.size(), 12u);
   ASSERT_EQ(plan.process_links.size(), 2u);
-  EXPECT_EQ(plan.process_links[0].seams[figures], 2u * 16 * 8);
-  EXPECT_EQ(plan.process_links[1].seams[figures], 2u * 16 * 8);
+  EXPECT_EQ(plan.process_links[0].boundaries[figures], 2u * 16 * 8);
+  EXPECT_EQ(plan.process_links[1].boundaries[figures], 2u * 16 * 8);
 }
 
 TEST(process_plan, a_spare_has_room_for_whomever_it_stands_in_for) {

@@ -27,7 +27,7 @@ const neural_network& network() {
   return result;
 }
 
-const portion whole{{0, 4}, {0, 5}, {0, 1}};
+const partition whole{{0, 4}, {0, 5}, {0, 1}};
 
 /// A process that has the parameters of these segments.
 windowed_buffer having(std::initializer_list<size_t> segments) {

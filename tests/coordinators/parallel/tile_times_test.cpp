@@ -17,7 +17,7 @@ using namespace test;
 
 constexpr auto one_f_one_b = pipeline_schedule::one_forward_one_backward;
 
-/// What a tile of each way takes, and a seam from stage to stage.
+/// What a tile of each way takes, and a boundary from stage to stage.
 struct durations {
   uint64_t forward = 1;
   uint64_t backward = 2;
@@ -59,7 +59,7 @@ private:
   /// A replica has done a tile, and this comes of it; or, without one, it arrives.
   struct event {
     std::optional<size_t> done;
-    std::vector<seam_share> sent;
+    std::vector<boundary_share> sent;
   };
 
   uint64_t duration_of(tile_way way) const {

@@ -17,7 +17,7 @@ using namespace test;
 /// What a small group can live through: its replicas, and what is under way between them.
 struct tile_world {
   tile_company company;
-  std::vector<seam_share> under_way; ///< sorted
+  std::vector<boundary_share> under_way; ///< sorted
 
   friend bool operator==(const tile_world&, const tile_world&) = default;
 };

@@ -1,4 +1,4 @@
-// Checkpoints in the course of a run: when one is due, what it waits for, and what goes on from it.
+// Checkpoints in the directive of a run: when one is due, what it waits for, and what goes on from it.
 
 #include "coordinators/run/director_rule.hpp"
 

@@ -121,7 +121,7 @@ TEST(director_rule, the_reason_says_whether_steps_or_epochs_ended_training) {
   }
 }
 
-// Each is said again until a course names it; one that was passed over never would be.
+// Each is said again until a directive names it; one that was passed over never would be.
 TEST(director_rule, a_row_waits_for_the_row_before_it) {
   story run{six_steps()};
   run.start();

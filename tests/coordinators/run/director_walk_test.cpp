@@ -64,7 +64,8 @@ struct told {
 };
 
 /// How the run ends when nobody disturbs it, or at `last_version` at the latest, told step by step.
-told told_end(const company_walk& run, const director_rule_options& known, uint64_t last_version) {
+told reported_end(const company_walk& run, const director_rule_options& known,
+                  uint64_t last_version) {
   const auto& plan = known.plan;
   stop_rule rule{known.stop};
   batch_sums train;
@@ -165,7 +166,7 @@ public:
 private:
   void check_end() const {
     const auto undisturbed =
-      told_end(walk_, options_.director, options_.director.plan.last_version());
+      reported_end(walk_, options_.director, options_.director.plan.last_version());
     if (end_.reason == stop_reason::diverged) {
       ASSERT_TRUE(walk_.poisoned());
       ASSERT_EQ(end_.version, *options_.poisoned_step);
@@ -186,7 +187,7 @@ private:
   void check_result() const {
     ASSERT_FALSE(walk_.fetched_too_late());
     const auto best =
-      end_.version == 0 ? std::nullopt : told_end(walk_, options_.director, end_.version).best;
+      end_.version == 0 ? std::nullopt : reported_end(walk_, options_.director, end_.version).best;
     const auto kept = walk_.director().best();
     ASSERT_EQ(result_version_, best.value_or(end_.version));
     ASSERT_EQ(kept ? std::optional{kept->version} : std::nullopt, best);

@@ -144,14 +144,14 @@ TEST(replica_statistics, a_spare_keeps_nobody_busy) {
   EXPECT_EQ(of(figures, "spare"), trainer_statistics{});
 }
 
-TEST(seam_waits, blame_whom_others_stood_idle_for) {
-  seam_waits of_back;
+TEST(boundary_waits, blame_whom_others_stood_idle_for) {
+  boundary_waits of_back;
   of_back.computed = milliseconds{10};
   of_back.add(middle, milliseconds{30});
   of_back.add(middle, milliseconds{50});
-  seam_waits of_middle;
+  boundary_waits of_middle;
   of_middle.add(front, milliseconds{80});
-  std::vector<named_statistics> figures{{back, {}}}; // the shard of the book heard of it alone
+  std::vector<named_statistics> figures{{back, {}}}; // the shard of the metrics heard of it alone
   figures.front().figures.network = milliseconds{99};
   figures.front().figures.computed = milliseconds{1};
   count_waits(figures,
@@ -172,8 +172,8 @@ TEST(seam_waits, blame_whom_others_stood_idle_for) {
   EXPECT_EQ(of(figures, back).result_count, 6u);
 }
 
-TEST(seam_waits, waits_for_who_is_gone_are_nobodys) {
-  seam_waits waits;
+TEST(boundary_waits, waits_for_who_is_gone_are_nobodys) {
+  boundary_waits waits;
   waits.add(front, milliseconds{30});
   std::vector<named_statistics> figures;
   count_waits(figures, {{back, 1, waits}});

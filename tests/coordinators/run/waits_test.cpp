@@ -1,4 +1,4 @@
-#include "coordinators/run/version_books.hpp"
+#include "coordinators/run/version_reports.hpp"
 #include "coordinators/run/waits.hpp"
 
 #include <gtest/gtest.h>
@@ -75,15 +75,15 @@ TEST(waiting_text, times_have_tenths_below_a_minute) {
   EXPECT_EQ(time_text(75'400ms), "75 s");
 }
 
-TEST(wait_teller, tells_a_wait_once_it_has_lasted) {
-  wait_teller teller{2s};
+TEST(wait_reporter, tells_a_wait_once_it_has_lasted) {
+  wait_reporter teller{2s};
   EXPECT_FALSE(teller.is_due("b", start, start + 1999ms));
   EXPECT_TRUE(teller.is_due("b", start, start + 2s));
   EXPECT_FALSE(teller.is_due("b", start, start + 2050ms));
 }
 
-TEST(wait_teller, repeats_itself_ever_more_seldom) {
-  wait_teller teller{2s};
+TEST(wait_reporter, repeats_itself_ever_more_seldom) {
+  wait_reporter teller{2s};
   std::vector<int64_t> told_s;
   for (auto now = start; now < start + 300s; now += 50ms)
     if (teller.is_due("b", start, now))
@@ -91,16 +91,16 @@ TEST(wait_teller, repeats_itself_ever_more_seldom) {
   EXPECT_EQ(told_s, (std::vector<int64_t>{2, 7, 17, 37, 77, 137, 197, 257}));
 }
 
-TEST(wait_teller, tells_at_once_that_it_is_somebody_else) {
-  wait_teller teller{2s};
+TEST(wait_reporter, tells_at_once_that_it_is_somebody_else) {
+  wait_reporter teller{2s};
   EXPECT_TRUE(teller.is_due("b", start, start + 2s));
   EXPECT_TRUE(teller.is_due("c", start, start + 2100ms));
   EXPECT_FALSE(teller.is_due("b", start, start + 2200ms)) << "back and forth is no news";
 }
 
 // Every step takes three seconds because of b: that is not a line a step.
-TEST(wait_teller, the_same_wait_again_and_again_is_told_ever_more_seldom) {
-  wait_teller teller{2s};
+TEST(wait_reporter, the_same_wait_again_and_again_is_told_ever_more_seldom) {
+  wait_reporter teller{2s};
   int told = 0;
   for (int step = 0; step < 100; ++step) {
     const auto since = start + step * 3s;
@@ -110,17 +110,17 @@ TEST(wait_teller, the_same_wait_again_and_again_is_told_ever_more_seldom) {
   EXPECT_EQ(told, 8);
 }
 
-TEST(wait_teller, a_wait_long_after_another_is_news) {
-  wait_teller teller{2s};
+TEST(wait_reporter, a_wait_long_after_another_is_news) {
+  wait_reporter teller{2s};
   EXPECT_TRUE(teller.is_due("b", start, start + 10s));
-  const auto later = start + 10s + wait_teller::interval_max + 1s;
+  const auto later = start + 10s + wait_reporter::interval_max + 1s;
   EXPECT_TRUE(teller.is_due("b", later - 2s, later));
   EXPECT_FALSE(teller.is_due("b", later - 2s, later + 4s));
   EXPECT_TRUE(teller.is_due("b", later - 2s, later + 5s)) << "from the shortest interval again";
 }
 
-TEST(wait_teller, says_once_how_long_a_wait_lasted_that_it_told) {
-  wait_teller teller{2s};
+TEST(wait_reporter, says_once_how_long_a_wait_lasted_that_it_told) {
+  wait_reporter teller{2s};
   teller.is_due("b", start, start + 1s);
   EXPECT_FALSE(teller.over(start + 1500ms));
   teller.is_due("b", start, start + 2s);

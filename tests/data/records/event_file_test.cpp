@@ -120,12 +120,12 @@ TEST(event_file, what_people_were_told_is_read_again) {
   std::ofstream{path, std::ios::app} << "{\"number\":3,\"ti\nnull\n[]\n"
                                      << event_line(9, at(0), some(event_kind::row))
                                      << event_line(10, at(0), some(event_kind::left_out));
-  const auto told = read_told_events(path);
+  const auto told = read_parsed_events(path);
   ASSERT_EQ(told.size(), 5u);
   EXPECT_EQ(told.front().text, "0");
   EXPECT_EQ(told.back().text, "4");
   EXPECT_NEAR(told.back().time, 1'700'000'000.007, 1e-6);
-  EXPECT_TRUE(read_told_events(folder.path("none")).empty());
+  EXPECT_TRUE(read_parsed_events(folder.path("none")).empty());
 }
 
 TEST(event_writer, what_cannot_be_written_is_a_failure) {

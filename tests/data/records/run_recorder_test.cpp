@@ -14,18 +14,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-trace_lane lane_of(const std::string& actor) {
-  trace_lane result;
+trace_track track_of(const std::string& actor) {
+  trace_track result;
   result.actor = actor;
   return result;
 }
 
-size_t count(const trace_lane& lane, trace_kind kind) {
-  return static_cast<size_t>(std::ranges::count(lane.records, kind, &trace_record::kind));
+size_t count(const trace_track& track, trace_kind kind) {
+  return static_cast<size_t>(std::ranges::count(track.records, kind, &trace_record::kind));
 }
 
 TEST(trace, work_is_recorded_with_what_it_was_and_the_wait_before_it) {
-  trace_ring ring{lane_of("replica 0"), 0, 100};
+  trace_ring ring{track_of("replica 0"), 0, 100};
   const trace_flow flow{flow_content::gradient, {99}};
   {
     const traced_work work{&ring, trace_kind::slice, 7, 3};
@@ -34,10 +34,10 @@ TEST(trace, work_is_recorded_with_what_it_was_and_the_wait_before_it) {
   std::this_thread::sleep_for(2ms);
   { const traced_work came{&ring, trace_kind::receive, 8, 1, flow}; }
   { const traced_work work{&ring, trace_kind::slice, 8, 4}; }
-  const auto lane = ring.lane();
-  ASSERT_EQ(lane.records.size(), 4u);
+  const auto track = ring.track();
+  ASSERT_EQ(track.records.size(), 4u);
   const auto& [first, came, wait, second] =
-    std::tie(lane.records[0], lane.records[1], lane.records[2], lane.records[3]);
+    std::tie(track.records[0], track.records[1], track.records[2], track.records[3]);
   EXPECT_EQ(first.kind, trace_kind::slice);
   EXPECT_EQ(first.step, 7u);
   EXPECT_EQ(first.object, 3u);
@@ -50,30 +50,30 @@ TEST(trace, work_is_recorded_with_what_it_was_and_the_wait_before_it) {
 }
 
 TEST(trace, a_full_ring_keeps_the_newest_in_order_and_counts_the_others) {
-  trace_ring ring{lane_of("a"), 0, 8};
+  trace_ring ring{track_of("a"), 0, 8};
   for (uint64_t i = 0; i < 21; ++i)
     ring.add({i, 0, 0, static_cast<uint32_t>(i), 0, trace_kind::receive});
-  const auto lane = ring.lane();
-  EXPECT_EQ(lane.dropped, 13u);
-  ASSERT_EQ(lane.records.size(), 8u);
+  const auto track = ring.track();
+  EXPECT_EQ(track.dropped, 13u);
+  ASSERT_EQ(track.records.size(), 8u);
   for (size_t i = 0; i < 8; ++i)
-    EXPECT_EQ(lane.records[i].step, 13 + i);
+    EXPECT_EQ(track.records[i].step, 13 + i);
 }
 
 TEST(trace, the_flight_recorder_has_all_steps_also_those_that_the_timeline_leaves_out) {
   const temporary_folder folder;
   run_recorder trace{{folder.path(), "main", "digits", "/run"}, false};
   trace.begin("main", "00ff");
-  const auto ring = trace.new_ring(lane_of("replica 0"));
+  const auto ring = trace.new_ring(track_of("replica 0"));
   { const traced_work came{ring.get(), trace_kind::receive, 4, 1}; }
   { const traced_work work{ring.get(), trace_kind::slice, 4, 2}; }
   const traced_work under_way{ring.get(), trace_kind::slice, 4, 3};
-  EXPECT_TRUE(ring->lane().records.empty()) << "no timeline is wanted";
+  EXPECT_TRUE(ring->track().records.empty()) << "no timeline is wanted";
   const auto bytes = folder.read(std::filesystem::path{trace.path()}.filename().string());
   const auto log = read_flight(std::as_bytes(std::span{bytes}), "here");
   EXPECT_EQ(log.job_sha256, "00ff");
-  ASSERT_EQ(log.lanes.size(), 1u);
-  const auto& records = log.lanes[0].records;
+  ASSERT_EQ(log.tracks.size(), 1u);
+  const auto& records = log.tracks[0].records;
   ASSERT_EQ(records.size(), 3u);
   EXPECT_EQ(records[0].kind, trace_kind::receive);
   constexpr auto no_end = trace_record::no_end;
@@ -88,7 +88,7 @@ TEST(trace, who_has_no_ring_records_nothing) {
 
 // A record that costs 1 ms is far above the budget of steps that take microseconds.
 TEST(trace, steps_are_left_out_when_records_cost_too_much_and_taken_again_when_not) {
-  trace_ring dear{lane_of("a"), 1e6, 1 << 16};
+  trace_ring dear{track_of("a"), 1e6, 1 << 16};
   const auto run = [](trace_ring& ring, uint64_t from, uint64_t to,
                       std::chrono::microseconds step) {
     for (auto i = from; i < to; ++i) {
@@ -98,15 +98,15 @@ TEST(trace, steps_are_left_out_when_records_cost_too_much_and_taken_again_when_n
     }
   };
   run(dear, 0, 64 * 20, 0us);
-  const auto every = dear.lane().every;
+  const auto every = dear.track().every;
   EXPECT_GE(every, 256u) << "doubled at each choice but the first";
   EXPECT_EQ(every & (every - 1), 0u);
-  for (const auto& x : dear.lane().records)
+  for (const auto& x : dear.track().records)
     EXPECT_TRUE(x.step < 64 * 15 || x.step % (every / 2) == 0) << x.step;
-  trace_ring cheap{lane_of("b"), 1, 1 << 16};
+  trace_ring cheap{track_of("b"), 1, 1 << 16};
   run(cheap, 0, 64 * 4, 20us);
-  EXPECT_EQ(cheap.lane().every, 1u);
-  EXPECT_EQ(count(cheap.lane(), trace_kind::slice), 64 * 4u);
+  EXPECT_EQ(cheap.track().every, 1u);
+  EXPECT_EQ(count(cheap.track(), trace_kind::slice), 64 * 4u);
 }
 
 TEST(trace, a_flow_has_one_number_at_both_ends_and_others_have_others) {
@@ -117,7 +117,7 @@ TEST(trace, a_flow_has_one_number_at_both_ends_and_others_have_others) {
   EXPECT_NE(flow, 0u);
 }
 
-// A node's clock is 5000 ahead; a course takes 30 on its way, a report 10.
+// A node's clock is 5000 ahead; a directive takes 30 on its way, a report 10.
 TEST(trace, clocks_are_compared_by_what_goes_there_and_back) {
   run_recorder trace;
   trace.on_clock("right", 1000, 6030, 6040, 1050);

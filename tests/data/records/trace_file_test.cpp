@@ -14,16 +14,16 @@ namespace {
 
 using nlohmann::json;
 
-trace_lane replica(std::vector<trace_record> records) {
+trace_track replica(std::vector<trace_record> records) {
   return {"replica 0", "parameters", "gradient", 1, 0, std::move(records)};
 }
 
-process_trace trace_of(const std::string& process, const std::string& boot, trace_lane lane) {
+process_trace trace_of(const std::string& process, const std::string& boot, trace_track track) {
   process_trace result;
   result.process = process;
   result.job = "00ff";
   result.boot = boot;
-  result.lanes = {std::move(lane)};
+  result.tracks = {std::move(track)};
   return result;
 }
 
@@ -81,10 +81,10 @@ TEST_F(trace_file, is_what_viewers_of_chrome_traces_read) {
 }
 
 TEST_F(trace_file, names_actors_and_says_what_it_left_out) {
-  auto lane = replica({});
-  lane.every = 8;
-  lane.dropped = 5;
-  write("a.json", trace_of("ma\"in", "b", lane));
+  auto track = replica({});
+  track.every = 8;
+  track.dropped = 5;
+  write("a.json", trace_of("ma\"in", "b", track));
   const auto names = events("a.json", "M");
   EXPECT_EQ(names.at(0).at("args").at("name"), "ma\"in");
   EXPECT_EQ(names.at(1).at("args").at("name"), "replica 0 (1 of 8 steps)");

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-trainer_record marching(const std::string& process, uint64_t replica) {
+trainer_record synchronous(const std::string& process, uint64_t replica) {
   trainer_record x;
   x.process = process;
   x.replica = replica;
@@ -44,9 +44,9 @@ std::optional<std::vector<trainer_record>> read_trainers(const std::string& text
 } // namespace
 
 TEST(trainer_table, shows_who_was_last_and_by_how_much) {
-  auto second = marching("right", 1);
+  auto second = synchronous("right", 1);
   second.results = 7;
-  EXPECT_EQ(trainer_table(std::vector{marching("left", 0), second}),
+  EXPECT_EQ(trainer_table(std::vector{synchronous("left", 0), second}),
             "replica  results  last  by ms  most ms  waited ms  computed ms  network ms\n"
             " left/0      100    12    9.4      1.9      405.2        930.7        38.1\n"
             "right/1        7    12    9.4      1.9      405.2        930.7        38.1\n");
@@ -54,19 +54,19 @@ TEST(trainer_table, shows_who_was_last_and_by_how_much) {
 }
 
 TEST(trainer_table, one_process_needs_no_name) {
-  EXPECT_EQ(trainer_table(std::vector{marching("local", 0)}),
+  EXPECT_EQ(trainer_table(std::vector{synchronous("local", 0)}),
             "replica  results  last  by ms  most ms  waited ms  computed ms  network ms\n"
             "      0      100    12    9.4      1.9      405.2        930.7        38.1\n");
 }
 
 TEST(trainer_table, has_columns_for_what_somebody_has) {
-  auto x = marching("local", 0);
+  auto x = synchronous("local", 0);
   x.applied = 3;
   x.discarded = 2;
   x.refused = 1;
   x.lost = 4;
   x.lags = {0, 5, 0, 0, 0, 0, 0, 6};
-  EXPECT_EQ(trainer_table(std::vector{x, marching("local", 1)}),
+  EXPECT_EQ(trainer_table(std::vector{x, synchronous("local", 1)}),
             "replica  results  last  by ms  most ms  waited ms  computed ms  network ms  applied  "
             "discarded  refused  lost  lag 1  lag 64+\n"
             "      0      100    12    9.4      1.9      405.2        930.7        38.1        3  "
@@ -76,13 +76,13 @@ TEST(trainer_table, has_columns_for_what_somebody_has) {
 }
 
 TEST(trainer_table, says_what_each_carries_of_a_split_model) {
-  auto x = marching("local", 0);
-  x.portion = "slices 0-3, layer 0, part 0 of 2";
-  const std::vector both{x, marching("local", 1)};
+  auto x = synchronous("local", 0);
+  x.partition = "slices 0-3, layer 0, part 0 of 2";
+  const std::vector both{x, synchronous("local", 1)};
   EXPECT_EQ(
     trainer_table(both),
     "replica  results  last  by ms  most ms  waited ms  computed ms  network ms             "
-    "              portion\n"
+    "              partition\n"
     "      0      100    12    9.4      1.9      405.2        930.7        38.1  slices 0-3, "
     "layer 0, part 0 of 2\n"
     "      1      100    12    9.4      1.9      405.2        930.7        38.1\n");
@@ -98,7 +98,7 @@ TEST(trainer_table, names_classes_of_lags_that_double) {
 }
 
 TEST(trainer_table, what_was_written_as_json_is_read) {
-  auto x = marching("left", 3);
+  auto x = synchronous("left", 3);
   x.lags = {1, 2, 3};
   x.refused = 9;
   EXPECT_EQ(read_trainers(ordered_json(std::vector{x, trainer_record{}}).dump()),

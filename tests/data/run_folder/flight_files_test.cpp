@@ -63,7 +63,7 @@ TEST_F(flight_files, a_run_takes_in_its_own_and_the_newest_of_each_process) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0], run_.path("flight-left.bin"));
   EXPECT_EQ(found[1], run_.path("flight-right_1.bin"));
-  EXPECT_EQ(read("flight-left.bin").lanes.at(0).records.at(0).step, 2u);
+  EXPECT_EQ(read("flight-left.bin").tracks.at(0).records.at(0).step, 2u);
   EXPECT_LT(run_.read("flight-left.bin").size(), 100'000u) << "without the room of others";
   ASSERT_EQ(left_flights(memory_.path()).size(), 1u);
   EXPECT_EQ(left_flights(memory_.path())[0].path, others);
@@ -79,7 +79,7 @@ TEST_F(flight_files, a_process_that_ends_badly_takes_in_its_own_while_actors_sti
   EXPECT_EQ(take_in_flights(memory_.path(), run_.path()),
             std::vector{run_.path("flight-main.bin")});
   ring->begin(trace_kind::slice, 6, 0);
-  EXPECT_EQ(read("flight-main.bin").lanes.at(0).records.size(), 1u);
+  EXPECT_EQ(read("flight-main.bin").tracks.at(0).records.size(), 1u);
 }
 
 TEST_F(flight_files, what_cannot_be_moved_stays) {

@@ -165,7 +165,7 @@ class Walk(PrivateRuns):
         found = checkpoint_of(path)
         # 4 sums of the last round; of all rounds how many (the ledger has them), void, updates, refused, rows.
         self.assertEqual(found["numbers"], [0, 0, 0, 0, found["version"], 0, 0, 0, 0],
-                         "what the keeper remembers")
+                         "what the parameter server remembers")
         self.assertEqual(found["book"], [0, 0, 0, 0])
         self.assertEqual([work for work in found["replicas"] if work != [0, 0] and work[1]], [])
         for row in found["history"]:

@@ -267,7 +267,7 @@ class Sections(BrowserTest):
         boxes = self.js("return [...document.querySelectorAll('.group')].map(x => "
                         "[...x.querySelectorAll('.stages li')].map(y => [y.querySelector('small').textContent,"
                         "[...y.querySelectorAll('.part')].map(z => z.dataset.who + ' ' + z.dataset.parts)]))")
-        said = {f'{x["process"]}/{x["replica"]}': x["portion"] for x in
+        said = {f'{x["process"]}/{x["replica"]}': x["partition"] for x in
                 served.json("/api/status")["status"]["trainers"]}
         self.assertEqual([len(x) for x in boxes], [2, 2])
         seen = set()

@@ -103,12 +103,12 @@ class Timelines(JobTest):
         for wait in timeline.spans("wait for parameters"):
             self.assertIn("replica", actors[wait["pid"], wait["tid"]])
 
-    def test_trainers_and_their_keeper_have_rows(self):
+    def test_trainers_and_their_server_have_rows(self):
         self.write("job.toml", JOB.replace("slices = 4\n", ""))
         self.train("kept", "training.strategy=parameters", "training.members=2", "training.local_steps=3",
                    more=["--trace", "t.json"])
         timeline = Timeline(self.folder / "t.json")
-        self.assertIn("keeper", timeline.names("thread_name").values())
+        self.assertIn("server", timeline.names("thread_name").values())
         self.assertTrue(timeline.spans("slice"))
         self.expect_order(timeline)
         self.expect_flows(timeline, from_begin=True)

@@ -29,7 +29,7 @@ const std::vector<mutant>& mutants() {{
 }} // namespace troupe::simulation
 """
 EXPECTATIONS = ("found", "rare", "unseen")
-TRIALS = ("clusters", "federated", "kept", "modes", "portions", "privacy", "split", "tiles")
+TRIALS = ("clusters", "federated", "kept", "modes", "partitions", "privacy", "split", "tiles")
 
 
 def read_mutants(path):

@@ -17,14 +17,14 @@ enum class expectation : uint8_t {
 
 /// Which runs are to find it.
 enum class trial_kind : uint8_t {
-  clusters,  ///< synchronous ones
-  federated, ///< federated rounds over several processes
-  kept,      ///< a keeper, and trainers of other processes
-  modes,     ///< a keeper and its trainers in one process
-  portions,  ///< groups of replicas that share a model, by themselves
-  privacy,   ///< lives of a private run on one ledger
-  split,     ///< such groups over several processes
-  tiles,     ///< walks of the tile rule
+  clusters,   ///< synchronous ones
+  federated,  ///< federated rounds over several processes
+  kept,       ///< a parameter server, and trainers of other processes
+  modes,      ///< a parameter server and its trainers in one process
+  partitions, ///< groups of replicas that share a model, by themselves
+  privacy,    ///< lives of a private run on one ledger
+  split,      ///< such groups over several processes
+  tiles,      ///< walks of the tile rule
 };
 
 struct mutant {

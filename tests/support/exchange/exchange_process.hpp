@@ -1,5 +1,5 @@
 // A process that trains, as far as its exchange sees it: the order of events of nodes, shards,
-// keepers and directors, without arithmetic. Values are as the names say (exchange_wire.hpp).
+// parameter servers and directors, without arithmetic. Values are as the names say (exchange_wire.hpp).
 
 #pragma once
 
@@ -79,7 +79,7 @@ public:
     case tensor_kind::result:
       return news.complete ? on_result(news.of.key, now) : void();
     case tensor_kind::block_sums: // as parts of a state
-    case tensor_kind::seam:       // as gradients and as parts of a state
+    case tensor_kind::boundary:   // as gradients and as parts of a state
       return;
     }
   }

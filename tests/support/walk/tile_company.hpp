@@ -17,12 +17,12 @@
 namespace troupe::test {
 
 /// A share of a tile's input: `from` had a hand in it, `to` needs it.
-struct seam_share {
+struct boundary_share {
   uint8_t from = 0;
   uint8_t to = 0;
   tile of;
 
-  friend auto operator<=>(const seam_share&, const seam_share&) = default;
+  friend auto operator<=>(const boundary_share&, const boundary_share&) = default;
 };
 
 struct company_shape {
@@ -66,7 +66,7 @@ public:
   }
 
   /// The replica does what its rule says now. What others get of it is added to `sent`.
-  std::optional<tile> work(size_t index, std::vector<seam_share>& sent) {
+  std::optional<tile> work(size_t index, std::vector<boundary_share>& sent) {
     auto& x = replicas_[index];
     const auto next = x.rule.next();
     if (!next) {
@@ -82,7 +82,7 @@ public:
     return next;
   }
 
-  void deliver(const seam_share& share) {
+  void deliver(const boundary_share& share) {
     auto& x = replicas_[share.to];
     auto& here = arrived(cell_of(x, share.of), share.of.way);
     here = static_cast<uint8_t>(here | 1 << share.from % shape_.tensor);
@@ -90,7 +90,7 @@ public:
       x.rule.on_input(share.of);
   }
 
-  /// A view in the middle of the work. Seams are kept whoever has the item.
+  /// A view in the middle of the work. Boundaries are kept whoever has the item.
   void set_items(size_t index, const std::vector<size_t>& items) {
     auto& x = replicas_[index];
     x.items = items;
@@ -107,19 +107,19 @@ public:
   }
 
   /// Another comes in a replica's place, and is told what the others have done.
-  void replace(size_t index, std::vector<seam_share>& sent) {
+  void replace(size_t index, std::vector<boundary_share>& sent) {
     auto items = std::move(replicas_[index].items);
     auto& x = replicas_[index] = newcomer(replicas_[index].options);
     x.items = std::move(items);
     x.rule.begin(shape_.kind, x.items);
-    std::vector<seam_share> all;
+    std::vector<boundary_share> all;
     for (size_t from = 0; from < size(); ++from)
       for_each_tile(replicas_[from], [&](const cell& of, const tile& what) {
         if ((of.handed & bit(what.way)) != 0)
           send(from, what, all);
       });
     std::ranges::copy_if(all, std::back_inserter(sent),
-                         [&](const seam_share& y) { return y.to == index; });
+                         [&](const boundary_share& y) { return y.to == index; });
   }
 
   friend bool operator==(const tile_company&, const tile_company&) = default;
@@ -197,14 +197,14 @@ private:
     return std::nullopt;
   }
 
-  void send(size_t from, const tile& what, std::vector<seam_share>& sent) {
+  void send(size_t from, const tile& what, std::vector<boundary_share>& sent) {
     const auto of = made_by(what);
     if (!of)
       return;
     for (size_t to = 0; to < size(); ++to) {
       if (!replicas_[to].options.segments.contains(of->segment))
         continue;
-      const seam_share share{static_cast<uint8_t>(from), static_cast<uint8_t>(to), *of};
+      const boundary_share share{static_cast<uint8_t>(from), static_cast<uint8_t>(to), *of};
       if (to == from)
         deliver(share);
       else

@@ -1,4 +1,4 @@
-// A walk of the tile rule by seed: a group of any small shape, whose seams arrive in any order, some
+// A walk of the tile rule by seed: a group of any small shape, whose boundaries arrive in any order, some
 // twice, while views move items and replicas are replaced. Every tile is to be handed out once, within
 // the bound, and the work is to end.
 
@@ -138,7 +138,7 @@ private:
   tile_company company_;
   std::vector<size_t> newest_; ///< items of the newest view
   std::vector<bool> seen_;     ///< the newest view, by replica
-  std::vector<seam_share> under_way_;
+  std::vector<boundary_share> under_way_;
   size_t deliveries_; ///< in percent of all events
   size_t duplicates_; ///< in percent of deliveries
   size_t troubles_left_;

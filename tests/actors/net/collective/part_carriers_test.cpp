@@ -103,9 +103,10 @@ TEST_F(two_processes, speak_for_their_own_members_and_to_those_of_the_other) {
 TEST_F(two_processes, lose_nothing_with_a_carrier_by_which_nothing_came) {
   std::this_thread::sleep_for(300ms); // it is there
   b.reset();
-  bool is_told = false;
-  inboxes[0]->receive([&](const caf::down_msg&) { is_told = true; }, caf::after(300ms) >> [] {});
-  EXPECT_FALSE(is_told);
+  bool is_reported = false;
+  inboxes[0]->receive([&](const caf::down_msg&) { is_reported = true; },
+                      caf::after(300ms) >> [] {});
+  EXPECT_FALSE(is_reported);
 }
 
 TEST_F(two_processes, are_settled_when_all_that_was_given_has_come) {

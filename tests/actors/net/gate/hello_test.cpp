@@ -35,8 +35,8 @@ TEST(hello, a_line_says_what_was_written) {
 TEST(hello, a_line_that_lacks_a_fact_is_none) {
   const auto text = write_hello({facts_of("b"), {}});
   for (const auto* key :
-       {"node", "incarnation", "director", "job", "data", "cluster", "arithmetic", "course", "term",
-        "process", "life", "carrier", "only_compares", "version"}) {
+       {"node", "incarnation", "director", "job", "data", "cluster", "arithmetic", "directive",
+        "term", "process", "life", "carrier", "only_compares", "version"}) {
     auto lacking = text.substr(0, text.size() - 1);
     lacking.replace(lacking.find('"' + std::string{key} + '"'), 2, "\"_");
     EXPECT_FALSE(read_hello(lacking)) << key;

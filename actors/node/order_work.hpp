@@ -1,0 +1,60 @@
+// Order work: the node beside a parameter server passes its orders on to trainers of other processes and puts their
+// results together
+// (actors/orders/order_queue.hpp); a trainer's node works the other way (actors/orders/work_queue.hpp).
+
+#pragma once
+
+#include "actors/node/node_work.hpp"
+#include "actors/orders/order_queue.hpp"
+#include "actors/orders/work_queue.hpp"
+
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace troupe {
+
+class order_work : public node_work {
+public:
+  order_work(node_context& context, local_spans& spans, local_actors& actors,
+             directive_state& directives, result_outbox& outbox)
+    : node_work(context, spans, actors, directives, outbox),
+      orders_(context.exchange, {context.options.parameters, context.element_count()}),
+      work_(context.exchange, {context.options.parameters, context.element_count()}) {}
+
+  void begin_term() override;
+  void on_view(const cluster_view& before, size_t me_before) override;
+  void rest() override { begin_orders(); }
+
+  void on_arrived(const tensor_arrived& news) override;
+  void on_accepted(const tensor_name& what) override;
+  void tick(moment now) override;
+  std::vector<awaited> waits(moment now, std::optional<uint64_t> horizon) const override;
+
+  void on_report(const training_report& news) override;
+  void on_evaluation(const evaluation& news) override { send(work_.finish(news)); }
+  void on_distant_order(const distant_order& order) override;
+  void on_result(const trainer_result& news) override;
+  bool spare(size_t replica) override;
+
+  void on_header(const order_header& news) override;
+  void on_header(const result_header& news) override;
+
+private:
+  void begin_orders();
+  /// Spawns those that a new view names, ends those that it does not.
+  void meet_distant_trainers();
+  void forget_orders_of_the_lost();
+  void lose_distant_trainer(const trainer_life& who);
+  void end(const order_taker_actor& distant) const;
+  const std::string& server_process() const;
+  void deliver(const std::optional<order_queue::finished_order>& order) const;
+  void give(const work_queue::whole_order& order) const;
+  void send(const std::optional<result_header>& header) const;
+
+  order_queue orders_;                   ///< of the parameter server here
+  work_queue work_;                      ///< of the trainers here
+  std::set<trainer_life> lost_trainers_; ///< of processes that go on without them
+};
+
+} // namespace troupe

@@ -1,0 +1,223 @@
+#include "actors/node/synchronous_boundaries.hpp"
+
+#include "actors/protocol/boundary_messages.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+// ---- Views and versions ----
+
+void synchronous_boundaries::on_view() {
+  groups_.clear();
+  expected_.clear();
+  version_.reset();
+  has_begun_before_ = false;
+  context_.exchange->dismiss(tensor_kind::boundary, {});
+  context_.exchange->forget(tensor_kind::boundary, {});
+  std::map<index_range, std::vector<size_t>> places; // by slices
+  for (size_t i = 0; i < context_.view.replicas.size(); ++i)
+    if (const auto& place = context_.view.replicas[i]; !place.segments.empty())
+      places[place.slices].push_back(i);
+  for (const auto& [slices, members] : places) {
+    if (std::ranges::none_of(
+          members, [this](size_t i) { return context_.is_mine(context_.view.replicas[i]); }))
+      continue;
+    std::vector<partition> partitions;
+    for (const auto i : members) {
+      const auto& place = context_.view.replicas[i];
+      partitions.push_back(place.work());
+    }
+    groups_.push_back(
+      std::make_unique<group>(group{members, {context_.options.network, partitions}}));
+  }
+}
+
+void synchronous_boundaries::begin(uint64_t version) {
+  if (groups_.empty())
+    return;
+  version_ = version;
+  expects_evaluation_ = false;
+  expected_.clear();
+  context_.exchange->dismiss(tensor_kind::boundary, keys_before(version));
+  context_.exchange->forget(tensor_kind::boundary, keys_before(version));
+  if (version < context_.options.plan.last_version())
+    expect(false);
+  expect_due(std::nullopt);
+  has_begun_before_ = true;
+  look_again_at_early();
+}
+
+void synchronous_boundaries::expect_due(std::optional<uint64_t> final_version) {
+  const bool is_due =
+    version_ && (context_.options.plan.evaluates(*version_) || final_version == version_);
+  if (!is_due || expects_evaluation_)
+    return;
+  expects_evaluation_ = true;
+  expect(true);
+  look_again_at_early();
+}
+
+// ---- What is needed ----
+
+void synchronous_boundaries::expect(bool evaluates) {
+  for (const auto& x : groups_)
+    for (const auto& item : items_of(*x, evaluates))
+      expect_item(*x, item);
+}
+
+std::vector<boundary_item> synchronous_boundaries::items_of(const group& x, bool evaluates) const {
+  std::vector<boundary_item> result;
+  std::vector<index_range> slices;
+  for (const auto& place : context_.view.replicas)
+    slices.push_back(place.slices);
+  const auto& rows = context_.options.rows;
+  const auto own = x.places.front();
+  const auto items = evaluates ? chunks_of_group(slices, own, rows.chunk_count()) : slices[own];
+  for (auto item = items.begin; item < items.end; ++item) {
+    const auto row_count = evaluates ? rows.rows_of_chunk(item).size()
+                                     : context_.options.plan.rows_of_slice(*version_, item).size();
+    if (row_count > 0)
+      result.push_back({evaluates, item, row_count});
+  }
+  return result;
+}
+
+void synchronous_boundaries::expect_item(const group& x, const boundary_item& item) {
+  for (size_t i = 0; i < x.places.size(); ++i)
+    if (context_.is_mine(context_.view.replicas[x.places[i]]))
+      for (const auto& what : x.tensors.needs(i, *version_, item))
+        expect_tensor(x, x.places[i], what);
+}
+
+// Several local replicas may need one tensor: it comes once.
+void synchronous_boundaries::expect_tensor(const group& x, size_t taker,
+                                           const needed_boundary& what) {
+  auto sources = sources_of(x, what);
+  if (sources.empty())
+    return; // all of it is made here
+  auto& same_name = expected_[boundary_tensors::part_of(what.name, what.is_complete)];
+  const auto found = std::ranges::find_if(
+    same_name, [&](const expected& other) { return other.what.elements == what.elements; });
+  if (found != same_name.end())
+    return found->takers.push_back(taker);
+  same_name.push_back({what, &x, {taker}});
+  context_.exchange->expect(expectation_of(what, std::move(sources)), context_.now());
+}
+
+std::vector<tensor_source> synchronous_boundaries::sources_of(const group& x,
+                                                              const needed_boundary& what) {
+  std::vector<tensor_source> result;
+  for (const auto& source : what.sources) {
+    const auto& place = context_.view.replicas[x.places[source.member]];
+    if (!context_.is_mine(place))
+      result.push_back({context_.exchange.id_of(context_.view.members[place.member].name),
+                        what.elements, source.leaves});
+  }
+  return result;
+}
+
+// Under a new view of a term others may have what is needed for long: it is asked for at once.
+expectation synchronous_boundaries::expectation_of(const needed_boundary& what,
+                                                   std::vector<tensor_source> sources) {
+  auto& pool = pools_[what.elements.size()];
+  if (!pool)
+    pool = std::make_shared<buffer_pool>(what.elements.size());
+  const auto part = boundary_tensors::part_of(what.name, what.is_complete);
+  expectation result;
+  result.kind = tensor_kind::boundary;
+  result.key = what.name.version;
+  result.elements = what.elements;
+  result.parts = {part, part + 1};
+  result.leaf_count = what.leaf_count;
+  result.sources = std::move(sources);
+  result.memory = [pool, begin = what.elements.begin](const tensor_name&) {
+    return float_window{pool->acquire(), begin};
+  };
+  result.may_share = true;
+  result.comes_unasked = has_begun_before_ || context_.view.id.number == 1;
+  return result;
+}
+
+// ---- What comes and goes ----
+
+void synchronous_boundaries::on_boundary(const boundary& news) {
+  if (!context_.takes_part() || news.term != context_.view.id.term ||
+      news.number != context_.view.id.number)
+    return;
+  const auto found = std::ranges::find_if(groups_, [&](const auto& x) {
+    return std::ranges::find(x->places, news.from) != x->places.end();
+  });
+  if (found == groups_.end())
+    return;
+  const auto what = (*found)->tensors.tensor_of(news.term, news.piece);
+  std::vector<tensor_route> routes;
+  for (const auto place : news.to) {
+    const auto peer =
+      context_.exchange.id_of(context_.view.members[context_.view.replicas.at(place).member].name);
+    if (std::ranges::find(routes, peer, &tensor_route::to) == routes.end())
+      routes.push_back({peer, what.elements()});
+  }
+  context_.exchange->publish(what, routes, context_.now());
+}
+
+void synchronous_boundaries::on_arrived(const tensor_arrived& news) {
+  const auto same_name = expected_.find(news.of.part);
+  if (same_name == expected_.end() || news.of.key != version_)
+    return;
+  for (const auto& one : same_name->second) {
+    if (one.what.elements != news.elements)
+      continue;
+    boundary here{context_.view.id.term,
+                  context_.view.id.number,
+                  one.of->tensors.piece_of(one.what, news),
+                  0,
+                  {}};
+    for (const auto place : one.takers)
+      context_.self->send(context_.local.replicas[context_.view.replicas[place].index], here);
+  }
+}
+
+void synchronous_boundaries::on_early(peer_id from, const tensor_piece& piece) {
+  const auto bytes = piece.values.size() * sizeof(float);
+  const bool is_over =
+    piece.of.term < context_.view.id.term ||
+    (piece.of.term == context_.view.id.term && version_ && piece.of.key < *version_);
+  if (is_over || early_bytes_ + bytes > early_boundary_bytes_max)
+    return;
+  early_.emplace_back(from, piece);
+  early_bytes_ += bytes;
+}
+
+void synchronous_boundaries::look_again_at_early() {
+  auto pieces = std::exchange(early_, {});
+  early_bytes_ = 0;
+  for (auto& [from, piece] : pieces)
+    if (piece.of.key < *version_ || piece.of.term != context_.view.id.term ||
+        context_.exchange->on_piece(from, piece, context_.now()) <= piece_verdict::early)
+      on_early(from, piece);
+}
+
+// ---- For people ----
+
+std::map<peer_id, std::string>
+synchronous_boundaries::waits(std::optional<uint64_t> horizon) const {
+  std::map<peer_id, std::string> result;
+  for (const auto& [from, what] : context_.exchange->awaited()) {
+    if (what.of.kind != tensor_kind::boundary || result.contains(from))
+      continue;
+    const auto name = boundary_tensors::name_of(what.of.key, what.of.part);
+    if (!name.evaluates && horizon && name.version >= *horizon)
+      continue;
+    const auto item = name.evaluates ? " of the evaluation of version " : " of step ";
+    result[from] = std::string{name.way == boundary_way::backward  ? "derivatives"
+                               : name.way == boundary_way::forward ? "activations"
+                                                                   : "figures of the loss"} +
+                   item + std::to_string(name.version) +
+                   (name.evaluates ? ", chunk " : ", slice ") + std::to_string(name.item) +
+                   ", behind segment " + std::to_string(name.boundary);
+  }
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,188 @@
+#include "actors/orders/order_queue.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+std::vector<const_buffer> vectors_of(const distant_order& order) {
+  if (order.evaluation)
+    return {order.evaluation->parameters};
+  std::vector<const_buffer> result{order.work->parameters};
+  for (const auto& slot : order.work->state.slots())
+    result.emplace_back(slot);
+  return result;
+}
+
+order_header header_of(const distant_order& order) {
+  order_header result;
+  result.replica = order.who.replica;
+  if (const auto& work = order.work) {
+    result.task = work->task;
+    result.trainer = work->trainer;
+    result.member = work->member;
+    result.first_step = work->first_step;
+    result.step_count = work->step_count;
+    result.chunks = work->positions;
+    result.attempt = work->attempt;
+  } else {
+    result.evaluates = true;
+    result.first_step = order.evaluation->version;
+    result.chunks = order.evaluation->chunks;
+  }
+  return result;
+}
+
+std::string in_words(const order_header& x) {
+  if (x.evaluates)
+    return "the evaluation of version " + std::to_string(x.first_step);
+  const auto step = std::to_string(x.first_step);
+  if (x.task == trainer_task::clients)
+    return "clients of round " + std::to_string(x.first_step + 1);
+  return x.task == trainer_task::gradient
+           ? "the gradient of step " + step
+           : "the model of member " + std::to_string(x.member) + " from step " + step + " on";
+}
+
+} // namespace
+
+void order_queue::begin_term(uint64_t term) {
+  term_ = term;
+  open_.clear();
+  newest_.clear();
+  usual_.clear();
+  last_number_ = 0;
+}
+
+order_header order_queue::open(const distant_order& order, moment now) {
+  const auto number = ++last_number_;
+  const auto vectors = vectors_of(order);
+  auto& x = open_[number];
+  x.order = order;
+  x.header = header_of(order);
+  x.header.term = term_;
+  x.header.number = number;
+  x.header.vector_count = x.vector_count = vectors.size();
+  x.clock.restart(now);
+  x.opened = x.heard = now;
+  newest_[order.who.process] = number;
+  publish_vectors(exchange_, {tensor_kind::order, term_, number, only_leaf, 0}, vectors,
+                  exchange_.id_of(order.who.process), now);
+  return current(x);
+}
+
+order_header order_queue::current(const open_order& x) const {
+  auto result = x.header;
+  for (const auto& [number, other] : open_)
+    if (other.order.who.process == x.order.who.process)
+      result.open.push_back(number);
+  result.last = newest_.at(x.order.who.process);
+  return result;
+}
+
+std::optional<order_queue::finished_order> order_queue::offer(const result_header& news,
+                                                              moment now) {
+  const auto found = open_.find(news.number);
+  if (news.term != term_ || found == open_.end() || found->second.result || news.is_lost)
+    return std::nullopt;
+  auto& x = found->second;
+  const auto expected = news.finite ? result_vector_count(x.header) : 0;
+  if (x.header.task == trainer_task::clients && news.clients.size() != x.header.chunks.size())
+    return std::nullopt;
+  if (news.vector_count != expected)
+    return std::nullopt;
+  x.result = news;
+  x.heard = now;
+  // Faded by a tenth with each order: after one long absence forty are enough to forget it.
+  auto& usual = usual_[x.order.who];
+  usual = std::max(moment::duration{now - x.opened}, usual - usual / 10);
+  if (expected == 0)
+    return finish(found);
+  x.values.emplace(exchange_, tensor_kind::result, news.number, expected,
+                   exchange_.id_of(x.order.who.process), buffers_, now);
+  return std::nullopt;
+}
+
+void order_queue::hear(uint64_t number, moment now) {
+  if (const auto found = open_.find(number); found != open_.end())
+    found->second.heard = now;
+}
+
+std::optional<order_queue::finished_order> order_queue::finish(uint64_t number) {
+  const auto found = open_.find(number);
+  return found == open_.end() || !found->second.result ? std::nullopt : finish(found);
+}
+
+void order_queue::let_go(uint64_t number) {
+  exchange_->forget(tensor_kind::order, only_key(number));
+  exchange_->dismiss(tensor_kind::result, only_key(number));
+}
+
+std::optional<order_queue::finished_order> order_queue::finish(place found) {
+  let_go(found->first);
+  const auto x = std::move(found->second);
+  open_.erase(found);
+  if (x.header.evaluates)
+    return std::nullopt;
+  const auto& work = *x.order.work;
+  trainer_result result;
+  result.trainer = work.trainer;
+  result.ticket = work.ticket;
+  result.member = work.member;
+  result.first_step = work.first_step;
+  result.sums = x.result->sums;
+  result.finite = x.result->finite;
+  result.clients = x.result->clients;
+  result.computed = std::chrono::nanoseconds{x.result->computed_ns};
+  if (x.values) {
+    result.values = x.values->vectors().front();
+    result.state = x.values->state();
+  }
+  return finished_order{work.server, std::move(result)};
+}
+
+std::optional<trainer_life> order_queue::lost_by(const result_header& news) const {
+  const auto found = open_.find(news.number);
+  if (!news.is_lost || news.term != term_ || found == open_.end())
+    return std::nullopt;
+  return found->second.order.who;
+}
+
+void order_queue::keep_if(const std::function<bool(const trainer_life&)>& is_here) {
+  std::erase_if(open_, [&](const auto& entry) {
+    const bool is_lost = !is_here(entry.second.order.who);
+    if (is_lost)
+      let_go(entry.first);
+    return is_lost;
+  });
+  std::erase_if(usual_, [&](const auto& entry) { return !is_here(entry.first); });
+}
+
+std::vector<std::pair<std::string, order_header>> order_queue::due(moment now) {
+  std::vector<std::pair<std::string, order_header>> result;
+  for (auto& [number, x] : open_)
+    if (!x.result && x.clock.due(now))
+      result.emplace_back(x.order.who.process, current(x));
+  return result;
+}
+
+// What is announced need only travel: how long the trainer computed says nothing about that.
+bool order_queue::is_late(const open_order& x, moment now) const {
+  moment::duration patience = order_patience_min;
+  if (const auto usual = usual_.find(x.order.who); !x.result && usual != usual_.end())
+    patience = std::max(patience, order_patience_factor * usual->second);
+  return now - x.heard >= patience;
+}
+
+std::vector<awaited> order_queue::waits(moment now) const {
+  std::vector<awaited> result;
+  for (const auto& [number, x] : open_)
+    if (is_late(x, now))
+      result.push_back({x.order.who.process, (x.result ? "values of " : "") + in_words(x.header)});
+  return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,362 @@
+#include "actors/orders/parameter_server.hpp"
+
+#include "models/base/copy_values.hpp"
+
+#include <caf/actor_cast.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+const_buffer copy_of(std::span<const float> values) {
+  const buffer result{values.size()};
+  copy_values(values, result.values().begin());
+  return result;
+}
+
+/// How often a parameter server looks whether an order is out for too long, or somebody has not come back.
+constexpr milliseconds server_tick_interval{250};
+
+parameter_span span_of(uint64_t term, uint64_t version, const const_buffer& parameters) {
+  return {term, version, 0, payload{parameters, 0, parameters.size()}};
+}
+
+} // namespace
+
+server_actor::behavior_type server_state::make_behavior(const server_options& options) {
+  options_ = options;
+  forget_all();
+  self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
+  return {
+    [this](const view& news) { on_view(news); },
+    [this](const shard_start& news) { start_ = news; },
+    [this](const horizon& news) { on_horizon(news); },
+    [this](atom::pull, uint64_t version) { return on_pull(version); },
+    [this](atom::figures) { return on_figures(); },
+    [this](const trainer_result& news) { on_result(news); },
+    [this](atom::hold, uint64_t replica, uint64_t round) { on_hold(replica, round); },
+    [this](atom::tick) { on_tick(); },
+  };
+}
+
+// ---- Who is there ----
+
+void server_state::on_view(const view& news) {
+  const bool is_newer = std::pair{news.term, news.number} > std::pair{view_.term, view_.number};
+  if (!start_ || (records_.model.has_begun() && !is_newer))
+    return;
+  if (records_.model.has_begun() && news.term != view_.term)
+    forget_all();
+  const bool has_begun = records_.model.has_begun();
+  view_ = news;
+  std::vector<uint64_t> lives;
+  for (const auto& entry : news.trainers)
+    lives.push_back(entry.actor.id());
+  for (const auto one : records_.roster.all_but(lives))
+    lose(one);
+  for (const auto& entry : news.trainers)
+    if (!records_.roster.find(entry.actor.id()))
+      has_begun ? join(entry) : void(place(entry));
+  if (!has_begun)
+    start();
+  hand_out();
+}
+
+// A term begins: everything goes back to its start version. Trainers here may be at orders of the one
+// before; tickets go on, so what comes of those counts for nothing.
+void server_state::forget_all() {
+  for (size_t i = 0; i < trainers_.size(); ++i)
+    if (trainers_[i])
+      self_->demonitor(trainers_[i].address());
+  trainers_.clear();
+  records_ = {main_model{{options_.plan, options_.rows, progress_interval}},
+              trainer_roster{options_.roster}};
+  left_out_.clear();
+  tickets_before_ = last_ticket_;
+}
+
+void server_state::start() {
+  const auto version = copied_version_ = view_.start_version;
+  const bool is_anew = version == 0;
+  const auto saved = is_anew ? saved_state{} : saved_state_of(*start_);
+  if (!saved)
+    return report_odd_start(*start_);
+  records_.model.begin(version, start_->versions->of(version), now(),
+                       is_anew ? batch_sums{} : start_->numbers.metrics);
+  state_loader loader{*saved};
+  options_.policy->begin(records_, is_anew ? nullptr : &loader);
+  start_->slots.clear(); // the policy has what it needs of them
+  start_->parameters = {};
+  for (auto& [wanted, promise] : std::exchange(waiting_, {})) {
+    if (wanted == version)
+      promise.deliver(span_of(view_.term, version, records_.model.parameters()));
+    else
+      promise.deliver(caf::make_error(protocol_error::version_not_held, wanted));
+  }
+}
+
+std::optional<saved_state> server_state::saved_state_of(const shard_start& start) const {
+  const auto size = start.versions->of(view_.start_version).size();
+  saved_state result;
+  result.numbers = start.numbers.numbers;
+  for (const auto& slot : start.slots) {
+    if (slot.size() != size)
+      return std::nullopt;
+    const bool is_whole = slot.storage().size() == size;
+    result.vectors.push_back(is_whole ? slot.storage() : copy_of(slot.values()));
+  }
+  return result.shape() == options_.saved ? std::optional{std::move(result)} : std::nullopt;
+}
+
+size_t server_state::place(const trainer_entry& who) {
+  const auto result = records_.roster.join(who.actor.id(), who.name, who.life);
+  trainers_.resize(records_.roster.place_count());
+  trainers_[result] = who.actor;
+  self_->monitor(who.actor);
+  send_evaluations();
+  return result;
+}
+
+void server_state::join(const trainer_entry& who) {
+  const auto where = place(who);
+  options_.policy->on_joined(where);
+  note({.what = trainer_event::kind::joined, .trainer = where});
+  say_who_is_left("there");
+}
+
+void server_state::lose(size_t place) {
+  self_->demonitor(trainers_[place].address());
+  records_.roster.lose(place, now());
+  send_evaluations();
+  note({.what = trainer_event::kind::lost, .trainer = place});
+  const auto not_finite = options_.policy->on_lost(place, records_, now());
+  say_who_is_left("lost");
+  if (!not_finite.empty())
+    stop_here(not_finite);
+}
+
+void server_state::on_down(const caf::down_msg& news) {
+  if (const auto place = records_.roster.find(news.source.id()))
+    lose(*place);
+  hand_out();
+}
+
+void server_state::say_who_is_left(const std::string& what) {
+  const auto count = records_.roster.living_count();
+  report({}, "a replica is " + what + ", " + std::to_string(count) +
+               (count == 1 ? " replica is left" : " replicas are left") +
+               options_.policy->remark());
+}
+
+// ---- How far it goes ----
+
+void server_state::on_horizon(const horizon& news) {
+  records_.model.set_horizon(news.rule);
+  records_.roster.forget_evaluations(news.row_version);
+  if (records_.model.is_at_horizon())
+    publish();
+  copy_if_due();
+  hand_out();
+}
+
+void server_state::on_hold(uint64_t replica, uint64_t round) {
+  records_.model.hold();
+  if (records_.model.has_begun()) // the node is to know where it is
+    report({}, {});
+  self_->send(view_.relay, atom::held_v, replica, round, options_.policy->next_step(records_));
+}
+
+bool server_state::use(const used_result& outcome) {
+  for (const auto& notice : std::exchange(records_.notices, {}))
+    report({}, notice);
+  if (outcome.problem == step_problem::spent) {
+    tell_director(outcome.not_finite, outcome.problem);
+    return true;
+  }
+  if (!outcome.not_finite.empty()) {
+    stop_here(outcome.not_finite, outcome.problem);
+    return false;
+  }
+  publish();
+  return true;
+}
+
+// ---- Work ----
+
+void server_state::hand_out() {
+  see_to_time();
+  if (!records_.model.has_begun() || records_.model.has_failed())
+    return;
+  while (const auto outcome = options_.policy->pass_over(records_, now()))
+    if (!use(*outcome))
+      return;
+  const auto limit = options_.policy->piece_limit(records_);
+  for (size_t i = 0; i < records_.roster.place_count(); ++i) {
+    if (!records_.roster.is_free(i) || !records_.roster.has_work(limit, now()))
+      continue;
+    auto order = options_.policy->order_for(i, records_, now());
+    if (!order)
+      continue;
+    order->server = caf::actor_cast<server_actor>(self_);
+    order->ticket += tickets_before_;
+    last_ticket_ = std::max(last_ticket_, order->ticket);
+    order->trainer = i;
+    note({.what = trainer_event::kind::ordered,
+          .trainer = i,
+          .ticket = order->ticket,
+          .round = options_.policy->round(),
+          .piece = options_.policy->piece_of(order->member, order->first_step)});
+    self_->send(trainers_[i], *std::move(order));
+  }
+  if (records_.roster.awaits_time() && !std::exchange(ticks_, true))
+    self_->delayed_send(self_, server_tick_interval, atom::tick_v);
+}
+
+void server_state::on_tick() {
+  ticks_ = false;
+  hand_out();
+}
+
+void server_state::see_to_time() {
+  if (!records_.model.has_begun() || records_.model.has_failed())
+    return;
+  const auto overdue = records_.roster.take_overdue(now());
+  for (const auto place : overdue) {
+    const auto not_finite = options_.policy->on_lost(place, records_, now());
+    const auto& who = records_.roster.figures()[place].who;
+    report({}, "replica " + std::to_string(who.index) + " of " + who.process +
+                 " has not answered an order for too long: others are given it");
+    if (!not_finite.empty())
+      return stop_here(not_finite);
+  }
+  for (const auto piece : records_.roster.take_left_out(now()))
+    if (!records_.model.has_failed())
+      leave_out(piece);
+  if (!overdue.empty())
+    send_evaluations();
+}
+
+void server_state::leave_out(uint64_t piece) {
+  const auto& policy = *options_.policy;
+  auto what = policy.in_words(piece);
+  if (options_.rows_of.rows && !policy.hides_work()) {
+    const auto rows = policy.rows_of(piece);
+    what += ": " + options_.rows_of.words(rows.first_step, rows.step_count,
+                                          std::array{size_t{rows.slice}});
+  }
+  left_out_.push_back(what);
+  const auto lost =
+    " (" + std::to_string(options_.roster.losses.attempts) + " replicas were lost with it)";
+  auto why = options_.policy->on_left_out(piece, records_, now());
+  const auto version = records_.model.version();
+  if (why.empty() && options_.plan.is_epoch_end(version) &&
+      records_.model.epoch_sums().sample_count == 0)
+    why = "nothing is left of the epoch";
+  if (!why.empty())
+    return stop_here(why + ": " + what + lost, step_problem::left_out);
+  report({}, "left out: " + what + lost);
+  publish();
+}
+
+void server_state::on_result(const trainer_result& given) {
+  const traced_work work{options_.trace.get(), trace_kind::receive, given.first_step, given.trainer,
+                         trace_flow{flow_content::result, {given.ticket, given.first_step}}};
+  if (!records_.model.has_begun() || records_.model.has_failed())
+    return;
+  auto news = given;
+  news.ticket -= std::min(tickets_before_, news.ticket);
+  trainer_event event{.what = trainer_event::kind::refused,
+                      .trainer = news.trainer,
+                      .ticket = given.ticket,
+                      .round = options_.policy->round(),
+                      .piece = options_.policy->piece_of(news.member, news.first_step)};
+  if (news.ticket == 0 ||
+      !records_.roster.finish(news.trainer, {news.ticket, event.piece}, now(), news.computed)) {
+    note(event);
+    return take_up(news.trainer);
+  }
+  const auto outcome = options_.policy->on_result(news, records_, now());
+  event.what = outcome.is_discarded ? trainer_event::kind::discarded : trainer_event::kind::used;
+  event.staleness = outcome.staleness;
+  event.completes_step = outcome.completes_step;
+  note(event);
+  if (use(outcome))
+    hand_out();
+}
+
+// Whoever answers an order that others were given is there after all.
+void server_state::take_up(size_t place) {
+  if (!records_.roster.take_returned(place))
+    return;
+  options_.policy->on_joined(place);
+  hand_out();
+}
+
+void server_state::note(const trainer_event& news) const {
+  if (options_.hooks.on_trainer)
+    options_.hooks.on_trainer(news);
+}
+
+// ---- Versions ----
+
+void server_state::publish() {
+  const auto& model = records_.model;
+  copy_if_due();
+  if (records_.model.take_evaluation())
+    records_.roster.evaluate(model.version(), model.parameters(), options_.rows.chunk_count());
+  send_evaluations();
+  if (const auto mark = records_.model.take_report(now()))
+    report(*mark, {});
+}
+
+// Reached, and nothing begun beyond it: the director lets nobody pass it before its rows are whole.
+void server_state::copy_if_due() {
+  const auto& model = records_.model;
+  const auto version = model.version();
+  const auto every = options_.checkpoint_every;
+  if (every == 0 || !model.is_at_horizon() || version == copied_version_ ||
+      !(version % every == 0 || model.is_at_end()))
+    return;
+  copied_version_ = version;
+  const auto& parameters = model.parameters();
+  state_saver saver{parameters.size()};
+  options_.policy->save(saver);
+  auto saved = saver.take();
+  shard_copy copy{version, 0, payload{parameters, 0, parameters.size()}, {}, {}};
+  for (auto& vector : saved.vectors)
+    copy.slots.emplace_back(vector, 0, vector.size());
+  // At an epoch's end the metrics is about to be closed.
+  const auto metrics = options_.plan.is_epoch_end(version) ? batch_sums{} : model.epoch_sums();
+  copy.numbers = {version, 0, std::move(saved.numbers), true, metrics};
+  self_->send(view_.relay, std::move(copy));
+}
+
+void server_state::send_evaluations() {
+  for (const auto& [place, share] : records_.roster.take_given())
+    self_->send(trainers_[place], evaluation_order{view_.director, view_.term, share.version,
+                                                   share.parameters, share.chunks});
+}
+
+// A run that goes on from its end asks for the result at once.
+caf::result<parameter_span> server_state::on_pull(uint64_t version) {
+  if (!records_.model.has_begun() && !records_.model.has_failed()) {
+    waiting_.push_back({version, self_->make_response_promise<parameter_span>()});
+    return waiting_.back().promise;
+  }
+  const auto parameters = records_.model.parameters_of(version);
+  if (!parameters)
+    return caf::make_error(protocol_error::version_not_held, version);
+  return span_of(view_.term, version, parameters);
+}
+
+server_actor::behavior_type parameter_server(self_pointer<server_actor, server_state> self,
+                                             const server_options& options) {
+  guard(self);
+  return self->state.make_behavior(options);
+}
+
+} // namespace troupe

@@ -1,0 +1,121 @@
+// Parameter server: owns all parameters in the asynchronous and merged modes, and decides who computes what
+// next. To director and node it is the one shard, and its trainers are the replicas.
+//
+//   node --view, start, horizon, hold--> parameter server --training_report--> director
+//                                          |        ^
+//           trainer_order, evaluation_order|        |trainer_result
+//                                          v        |
+//                                           trainers --evaluation--> director
+//
+// What a mode decides is its policy's (server_policy.hpp); who has which work is on the roster
+// (coordinators/modes/trainer_roster.hpp), which versions there are in the main model
+// (coordinators/modes/main_model.hpp). This shell turns messages into calls and orders into messages.
+//
+// A parameter server begins a term with what `shard_start` brought, as a shard does: nothing, or the state that a
+// checkpoint has. At a version that is to be checkpointed it copies the state as soon as it is there,
+// which is when nothing is in work and nothing new has begun; so whatever was ordered before it is in
+// the copy, and nothing else.
+
+#pragma once
+
+#include "actors/base/guard.hpp"
+#include "actors/base/job_rows.hpp"
+#include "actors/base/test_hooks.hpp"
+#include "actors/base/version_buffers.hpp"
+#include "actors/orders/server_policy.hpp"
+#include "actors/protocol/cluster_messages.hpp"
+#include "data/records/run_recorder.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+struct server_options {
+  timeline plan; ///< of as many slices as there are members; of one where there are none
+  evaluation_rows rows;
+  std::shared_ptr<server_policy> policy; ///< nobody else's
+  test_hooks hooks;
+  state_shape saved{};           ///< what the policy saves
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
+  roster_options roster = {};
+  row_namer rows_of = {};                 ///< null: rows are not named
+  std::shared_ptr<trace_ring> trace = {}; ///< null: no timeline is wanted
+};
+
+class server_state {
+public:
+  explicit server_state(server_actor::pointer self) : self_(self) {}
+
+  server_actor::behavior_type make_behavior(const server_options& options);
+
+  static inline const char* name = "server";
+
+private:
+  void on_view(const view& news);
+  void forget_all();
+  void start();
+  /// What the policy begins with; nothing: another job's.
+  std::optional<saved_state> saved_state_of(const shard_start& start) const;
+  void report_odd_start(const shard_start& start);
+  size_t place(const trainer_entry& who);
+  void join(const trainer_entry& who);
+  void lose(size_t place);
+  void on_down(const caf::down_msg& news);
+  void on_horizon(const horizon& news);
+  void on_hold(uint64_t replica, uint64_t round);
+  caf::result<parameter_span> on_pull(uint64_t version);
+  trainer_figures on_figures() const;
+  void on_result(const trainer_result& news);
+
+  /// Gives work to each trainer that may have some.
+  void hand_out();
+  void send_evaluations();
+  /// Has the version evaluated and reported, as far as that is due.
+  void publish();
+  /// Sends the node the state of a version that is to be checkpointed, once.
+  void copy_if_due();
+  void report(const main_model::report_mark& mark, const std::string& notice);
+  /// Tells people that a trainer is lost, or there.
+  void say_who_is_left(const std::string& what);
+  /// What came of a result, or of a piece without work. False: training ends here.
+  bool use(const used_result& outcome);
+  void stop_here(const std::string& what, step_problem problem = step_problem::not_finite);
+  void tell_director(const std::string& what, step_problem problem);
+  void on_tick();
+  /// Takes back what is out for too long, and goes on without what ended everybody who had it.
+  void see_to_time();
+  void leave_out(uint64_t piece);
+  void take_up(size_t place);
+  void note(const trainer_event& news) const;
+  moment now() const { return self_->clock().now(); }
+
+  struct waiting_pull {
+    uint64_t version = 0;
+    caf::typed_response_promise<parameter_span> promise;
+  };
+
+  server_actor::pointer self_;
+  server_options options_;
+  server_records records_{main_model{{}}};
+  std::optional<shard_start> start_; ///< of the term it names; nothing to begin from was here yet
+  uint64_t copied_version_ = 0;
+  std::vector<waiting_pull> waiting_; ///< until it begins; who asked has a deadline
+  view view_;
+  uint64_t last_ticket_ = 0;                ///< of all terms
+  uint64_t tickets_before_ = 0;             ///< this term: the policy's begin anew with it
+  bool ticks_ = false;                      ///< it has told itself to
+  std::vector<std::string> left_out_;       ///< of this term
+  std::vector<order_taker_actor> trainers_; ///< by place: who sits there, or sat there last
+};
+
+server_actor::behavior_type parameter_server(self_pointer<server_actor, server_state> self,
+                                             const server_options& options);
+
+} // namespace troupe
