@@ -51,8 +51,8 @@ auto inspect(auto& f, view_number& x) {
 
 /// director -> all nodes (coordinators/membership/cluster_view.hpp).
 auto inspect(auto& f, cluster_view& x) {
-  return sealed(f, "troupe.cluster_view", x.id, x.start_version, x.members, x.replicas, x.shards,
-                x.is_careful);
+  return plain(f, "troupe.cluster_view", x.id, x.start_version, x.members, x.replicas, x.shards,
+               x.is_careful);
 }
 
 /// director -> all nodes, and again every second. How far training may go, and what has arrived.
@@ -69,8 +69,8 @@ struct directive {
 };
 
 auto inspect(auto& f, directive& x) {
-  return sealed(f, "troupe.directive", x.term, x.sequence, x.rule.version, x.rule.final,
-                x.rule.reductions, x.row_version, x.checkpoint_version, x.round, x.sent);
+  return plain(f, "troupe.directive", x.term, x.sequence, x.rule.version, x.rule.final,
+               x.rule.reductions, x.row_version, x.checkpoint_version, x.round, x.sent);
 }
 
 /// director -> all nodes, until all that compute have answered. Start no further step.
@@ -82,13 +82,13 @@ struct hold_request {
 };
 
 auto inspect(auto& f, hold_request& x) {
-  return sealed(f, "troupe.hold_request", x.term, x.sequence);
+  return plain(f, "troupe.hold_request", x.term, x.sequence);
 }
 
 /// node -> director. This process starts no step from `next_step` on until the next directive
 /// (coordinators/run/hold_rule.hpp).
 auto inspect(auto& f, hold_answer& x) {
-  return sealed(f, "troupe.hold_answer", x.name, x.view, x.next_step, x.shard_versions);
+  return plain(f, "troupe.hold_answer", x.name, x.view, x.next_step, x.shard_versions);
 }
 
 /// Between node and director: the few numbers that belong to a shard's state at a version.
@@ -104,8 +104,8 @@ struct shard_numbers {
 };
 
 auto inspect(auto& f, shard_numbers& x) {
-  return sealed(f, "troupe.shard_numbers", x.version, x.first_element, x.numbers, x.keeps_metrics,
-                x.metrics);
+  return plain(f, "troupe.shard_numbers", x.version, x.first_element, x.numbers, x.keeps_metrics,
+               x.metrics);
 }
 
 auto inspect(auto& f, awaited& x) {
@@ -165,10 +165,10 @@ struct node_report {
 };
 
 auto inspect(auto& f, node_report& x) {
-  return sealed(f, "troupe.node_report", x.name, x.incarnation, x.view, x.left, x.held,
-                x.shard_versions, x.replicas, x.round, x.unreachable, x.wire, x.waits, x.work,
-                x.replicas_lost, x.figures, x.clock.directive_sent, x.clock.directive_heard,
-                x.clock.told, x.links);
+  return plain(f, "troupe.node_report", x.name, x.incarnation, x.view, x.left, x.held,
+               x.shard_versions, x.replicas, x.round, x.unreachable, x.wire, x.waits, x.work,
+               x.replicas_lost, x.figures, x.clock.directive_sent, x.clock.directive_heard,
+               x.clock.told, x.links);
 }
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.

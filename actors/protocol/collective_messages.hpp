@@ -46,16 +46,16 @@ inline constexpr collective_stage last_of<collective_stage> = collective_stage::
 
 auto inspect(auto& f, collective_part& x) {
   payload values{x.values};
-  return sealed(f, "troupe.collective_part", x.round, x.from, x.kind, x.root, x.stage, x.count,
-                values, x.first, x.rest, when_loaded([&] { x.values = values; }));
+  return plain(f, "troupe.collective_part", x.round, x.from, x.kind, x.root, x.stage, x.count,
+               values, x.first, x.rest, when_loaded([&] { x.values = values; }));
 }
 
 auto inspect(auto& f, collective_grant& x) {
-  return sealed(f, "troupe.collective_grant", x.round, x.from, x.stage, x.until);
+  return plain(f, "troupe.collective_grant", x.round, x.from, x.stage, x.until);
 }
 
 auto inspect(auto& f, collective_failure& x) {
-  return sealed(f, "troupe.collective_failure", x.round, x.from, x.why);
+  return plain(f, "troupe.collective_failure", x.round, x.from, x.why);
 }
 
 } // namespace troupe

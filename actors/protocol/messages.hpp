@@ -8,7 +8,6 @@
 #include "actors/protocol/figures.hpp"
 #include "actors/protocol/interfaces.hpp"
 #include "actors/protocol/payload.hpp"
-#include "actors/protocol/seal.hpp"
 #include "actors/protocol/training_progress.hpp"
 #include "actors/protocol/wire_numbers.hpp"
 #include "coordinators/exchange/tensor_name.hpp"
@@ -186,7 +185,7 @@ struct evaluation {
 };
 
 auto inspect(auto& f, evaluation& x) {
-  return sealed(f, "troupe.evaluation", x.term, x.version, x.first_chunk, x.chunks, x.metrics);
+  return plain(f, "troupe.evaluation", x.term, x.version, x.first_chunk, x.chunks, x.metrics);
 }
 
 /// shard -> director: the hash of blocks of a version that is a row of the history. Its content follows
@@ -209,7 +208,7 @@ auto inspect(auto& f, version_hash& x) {
 }
 
 auto inspect(auto& f, span_hash& x) {
-  return sealed(f, "troupe.span_hash", x.term, x.version, x.blocks, x.hash);
+  return plain(f, "troupe.span_hash", x.term, x.version, x.blocks, x.hash);
 }
 
 /// shard -> director, from the shard that keeps the metrics.
@@ -227,8 +226,8 @@ struct training_report {
 };
 
 auto inspect(auto& f, training_report& x) {
-  return sealed(f, "troupe.training_report", x.term, x.version, x.sums, x.is_row, x.is_mark,
-                x.seconds, x.notice, x.rounds);
+  return plain(f, "troupe.training_report", x.term, x.version, x.sums, x.is_row, x.is_mark,
+               x.seconds, x.notice, x.rounds);
 }
 
 /// shard -> director: why step `step` was not applied. Of those after malformed `what` is the whole sentence.
@@ -259,8 +258,8 @@ template <>
 inline constexpr step_problem last_of<step_problem> = step_problem::spent;
 
 auto inspect(auto& f, not_finite_report& x) {
-  return sealed(f, "troupe.not_finite_report", x.term, x.step, x.what, x.has_slice, x.slice,
-                x.replica, x.problem);
+  return plain(f, "troupe.not_finite_report", x.term, x.step, x.what, x.has_slice, x.slice,
+               x.replica, x.problem);
 }
 
 /// replica -> director: what it has done.

@@ -58,9 +58,9 @@ template <>
 inline constexpr trainer_task last_of<trainer_task> = trainer_task::clients;
 
 auto inspect(auto& f, order_header& x) {
-  return sealed(f, "troupe.order_header", x.term, x.number, x.replica, x.evaluates, x.task,
-                x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open,
-                x.last, x.attempt);
+  return plain(f, "troupe.order_header", x.term, x.number, x.replica, x.evaluates, x.task,
+               x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open,
+               x.last, x.attempt);
 }
 
 /// Vectors that come back when the result is finite: what went out, moved along; the two halves of
@@ -91,8 +91,8 @@ auto inspect(auto& f, client_figure& x) {
 }
 
 auto inspect(auto& f, result_header& x) {
-  return sealed(f, "troupe.result_header", x.term, x.number, x.sums, x.finite, x.computed_ns,
-                x.vector_count, x.is_lost, x.clients);
+  return plain(f, "troupe.result_header", x.term, x.number, x.sums, x.finite, x.computed_ns,
+               x.vector_count, x.is_lost, x.clients);
 }
 
 /// A distant trainer -> its node: what the parameter server wants of the trainer it stands for. Never crosses

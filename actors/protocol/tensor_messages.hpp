@@ -64,21 +64,21 @@ auto inspect(auto& f, tensor_name& x) {
 auto inspect(auto& f, sent_piece& x) {
   auto& piece = x.what;
   payload values{piece.values};
-  return sealed(f, "troupe.sent_piece", x.by, piece.of, piece.first_element, piece.note,
-                piece.stamp, values, when_loaded([&] { piece.values = values; }));
+  return plain(f, "troupe.sent_piece", x.by, piece.of, piece.first_element, piece.note, piece.stamp,
+               values, when_loaded([&] { piece.values = values; }));
 }
 
 auto inspect(auto& f, sent_want& x) {
-  return sealed(f, "troupe.sent_want", x.by, x.what.of, x.what.elements, x.what.or_newer,
-                x.what.have_come, x.what.seen);
+  return plain(f, "troupe.sent_want", x.by, x.what.of, x.what.elements, x.what.or_newer,
+               x.what.have_come, x.what.seen);
 }
 
 auto inspect(auto& f, sent_credit& x) {
-  return sealed(f, "troupe.sent_credit", x.by, x.what);
+  return plain(f, "troupe.sent_credit", x.by, x.what);
 }
 
 auto inspect(auto& f, sent_stamp& x) {
-  return sealed(f, "troupe.sent_stamp", x.by, x.what);
+  return plain(f, "troupe.sent_stamp", x.by, x.what);
 }
 
 } // namespace troupe

@@ -144,7 +144,7 @@ auto inspect_fields(auto& f, auto&&... fields) {
 }
 
 /// And of a message that has a name for people.
-auto plain(auto& f, const char* name, auto&... fields) {
+auto plain(auto& f, const char* name, auto&&... fields) {
   return f(caf::meta::type_name(name), on_wire(fields)...);
 }
 

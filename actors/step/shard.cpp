@@ -9,6 +9,24 @@
 
 namespace troupe {
 
+namespace {
+
+std::string odd_start(const shard_start& x, const index_range& elements) {
+  return "a state to begin with of " + std::to_string(x.slots.size()) + " optimizer slots and " +
+         std::to_string(x.numbers.numbers.size()) +
+         " numbers, which is none of this job's optimizer, for " + std::to_string(elements.size()) +
+         " parameters from element " + std::to_string(elements.begin) + ",";
+}
+
+std::string misfit(const contribution& x, const index_range& elements) {
+  return "a gradient of " + slices_in_words(x.node) + " with " +
+         std::to_string(x.gradient_sum.values().size()) + " values from element " +
+         std::to_string(x.first_element) + ", where " + std::to_string(elements.size()) +
+         " from element " + std::to_string(elements.begin) + " are due,";
+}
+
+} // namespace
+
 shard_actor::behavior_type shard_state::make_behavior(const shard_options& options) {
   options_ = options;
   reducer_ = reducer{options.exchange};
@@ -29,7 +47,6 @@ void shard_state::on_view(const view& news) {
   const bool begins = !has_view_ || news.term != view_.term;
   has_view_ = true;
   view_ = news;
-  index_ = news.index;
   if (begins)
     return restart();
   watch_replicas();
@@ -49,20 +66,21 @@ void shard_state::restart() {
     refuse_waiting();
   const auto first_owner = std::ranges::find_if(
     view_.shards, [](const shard_entry& entry) { return !entry.blocks.empty(); });
-  keeps_book_ = first_owner - view_.shards.begin() == static_cast<std::ptrdiff_t>(index_);
-  elements_ = elements_of_blocks(view_.shards.at(index_).blocks, options_.parameter_count);
-  failed_ = is_reduced_ = false;
+  metrics_.are_kept =
+    first_owner - view_.shards.begin() == static_cast<std::ptrdiff_t>(view_.index);
+  elements_ = elements_of_blocks(view_.shards.at(view_.index).blocks, options_.parameter_count);
+  failed_ = reduced_.is_there = false;
   horizon_ = {}; // an earlier term's end is not this one's
   current_ = previous_ = {};
   if (elements_.empty())
     return; // more shards than blocks: nothing to do, nobody waits for it
   const auto version = view_.start_version;
   ranges_ = gradient_ranges{options_.plan, version, elements_, options_.tiles};
-  sums_ = sums_rule{block_count(options_.parameter_count), version,
-                    options_.whole_rule && options_.whole_rule->sum_count()
-                      ? block_number_count(*options_.whole_rule)
-                      : size_t{1}};
-  metrics_ = {};
+  reduced_.blocks = sums_rule{block_count(options_.parameter_count), version,
+                              options_.whole_rule && options_.whole_rule->sum_count()
+                                ? block_number_count(*options_.whole_rule)
+                                : size_t{1}};
+  metrics_.sums = {};
   const bool is_reported = start_ && start_->term == view_.term;
   if (is_reported)
     options_.versions = start_->versions;
@@ -71,15 +89,15 @@ void shard_state::restart() {
                : options_.versions->at(version).part(elements_);
   state_ = options_.whole_rule ? options_.whole_rule->start(current_.values())
                                : optimizer_state{options_.rule->slot_count(), elements_.size()};
-  points_ = is_reported ? start_->points : nullptr;
+  point_.memory = is_reported ? start_->points : nullptr;
   copies_ = std::make_unique<buffer_pool>(elements_.size());
   if (start_ && start_->term == view_.term && !fits(*start_))
-    return report_odd_start(*start_);
+    return stop_here(version, step_problem::malformed, odd_start(*start_, elements_));
   restore();
   told_ = {version, version, version, version};
-  begin_ = last_report_ = self_->clock().now();
+  times_.begin = times_.last_report = self_->clock().now();
   watch_replicas();
-  statistics_.on_step_begins(begin_);
+  metrics_.statistics.on_step_begins(times_.begin);
   place_point();
   announce();
   answer_waiting();
@@ -104,7 +122,7 @@ void shard_state::restore() {
   for (size_t i = 0; i < start_->slots.size(); ++i)
     copy_values(start_->slots[i].values(), state_.slot(i).begin());
   copy_values(start_->numbers.numbers, state_.numbers().begin());
-  metrics_ = start_->numbers.metrics;
+  metrics_.sums = start_->numbers.metrics;
   start_.reset();
 }
 
@@ -112,7 +130,7 @@ void shard_state::on_contribution(const contribution& news) {
   if (elements_.empty() || failed_ || news.term != view_.term || !news.gradient_sum.intact())
     return;
   if (!ranges_.fits(news))
-    return report_malformed(news);
+    return stop_here(news.step, step_problem::malformed, misfit(news, elements_), &news);
   const auto verdict = [&] {
     const traced_work work{
       options_.trace.get(), trace_kind::receive, news.step, news.replica,
@@ -121,57 +139,59 @@ void shard_state::on_contribution(const contribution& news) {
     return ranges_.offer(news);
   }();
   if (verdict == offer_verdict::conflict)
-    return report_conflict(news);
+    return stop_here(ranges_.version(), step_problem::conflict,
+                     "two different gradients of " + slices_in_words(news.node), &news);
   if (verdict != offer_verdict::accepted)
     return;
-  if (keeps_book_)
-    statistics_.on_part(news.replica, self_->clock().now(), news.computed);
+  if (metrics_.are_kept)
+    metrics_.statistics.on_part(news.replica, self_->clock().now(), news.computed);
   apply();
 }
 
 // What looks at all elements at once needs their sum before it.
 void shard_state::apply() {
   const bool is_reported = !options_.follows_results || ranges_.version() < horizon_.version;
-  if (!is_reported || is_reduced_ || !ranges_.is_complete()) // reduced: it waits for norms only
+  if (!is_reported || reduced_.is_there ||
+      !ranges_.is_complete()) // reduced: it waits for norms only
     return;
   const auto sums = ranges_.sums(options_.hooks.add_in_order_of_arrival);
   const bool clips = options_.changes.norm_max() > 0;
   if (!clips && !options_.whole_rule)
     return update(sums, ranges_.total(), {});
-  if (reduced_.size() != elements_.size())
-    reduced_ = buffer{elements_.size()};
+  if (reduced_.gradient.size() != elements_.size())
+    reduced_.gradient = buffer{elements_.size()};
   for (const auto& range : sums)
-    reducer_.reduce(
-      range.plan, range.inputs,
-      reduced_.values().subspan(range.elements.begin - elements_.begin, range.elements.size()));
-  reduced_sums_ = ranges_.total();
-  is_reduced_ = true;
+    reducer_.reduce(range.plan, range.inputs,
+                    reduced_.gradient.values().subspan(range.elements.begin - elements_.begin,
+                                                       range.elements.size()));
+  reduced_.sums = ranges_.total();
+  reduced_.is_there = true;
   if (!clips && !options_.whole_rule->sum_count())
-    return update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, {});
+    return update({{elements_, {{0}}, {reduced_.gradient.values()}}}, reduced_.sums, {});
   tell_sums();
 }
 
 void shard_state::tell_sums() {
   const bool clips = options_.changes.norm_max() > 0;
-  const block_sums news{
-    ranges_.version(), view_.shards[index_].blocks.begin,
-    clips ? square_sums_of_blocks(reduced_.values(), mean_factor(reduced_sums_.sample_count))
-          : begin_step(*options_.whole_rule,
-                       {ranges_.version(),
-                        reduced_sums_,
-                        options_.changes,
-                        1,
-                        elements_.begin,
-                        reduced_.values(),
-                        current_.values(),
-                        {}},
-                       state_)};
+  const block_sums news{ranges_.version(), view_.shards[view_.index].blocks.begin,
+                        clips ? square_sums_of_blocks(reduced_.gradient.values(),
+                                                      mean_factor(reduced_.sums.sample_count))
+                              : begin_step(*options_.whole_rule,
+                                           {ranges_.version(),
+                                            reduced_.sums,
+                                            options_.changes,
+                                            1,
+                                            elements_.begin,
+                                            reduced_.gradient.values(),
+                                            current_.values(),
+                                            {}},
+                                           state_)};
   const auto is_finite = [](double sum) { return std::isfinite(sum); };
   if (clips &&
-      (!std::isfinite(reduced_sums_.loss_sum) || !std::ranges::all_of(news.numbers, is_finite)))
+      (!std::isfinite(reduced_.sums.loss_sum) || !std::ranges::all_of(news.numbers, is_finite)))
     return report_not_finite();
   for (size_t k = 0; k < view_.shards.size(); ++k)
-    if (k != index_ && !view_.shards[k].blocks.empty() && view_.shards[k].actor)
+    if (k != view_.index && !view_.shards[k].blocks.empty() && view_.shards[k].actor)
       self_->send(view_.shards[k].actor, news);
   if (view_.wired)
     self_->send(view_.relay, news);
@@ -181,17 +201,18 @@ void shard_state::tell_sums() {
 void shard_state::on_block_sums(const block_sums& news) {
   if (elements_.empty() || failed_)
     return;
-  const auto verdict = sums_.offer(news.step, news.first_block, news.numbers);
+  const auto verdict = reduced_.blocks.offer(news.step, news.first_block, news.numbers);
   if (verdict == sums_verdict::conflict)
-    return report_conflict_of_sums();
+    return stop_here(ranges_.version(), step_problem::conflict,
+                     "two different sums over one block");
   if (verdict == sums_verdict::accepted)
     apply_reduced();
 }
 
 void shard_state::apply_reduced() {
-  const auto totals = sums_.totals();
-  if (is_reduced_ && totals)
-    update({{elements_, {{0}}, {reduced_.values()}}}, reduced_sums_, *totals);
+  const auto totals = reduced_.blocks.totals();
+  if (reduced_.is_there && totals)
+    update({{elements_, {{0}}, {reduced_.gradient.values()}}}, reduced_.sums, *totals);
 }
 
 void shard_state::update(const std::vector<summed_range>& gradients, const batch_sums& total,
@@ -201,7 +222,7 @@ void shard_state::update(const std::vector<summed_range>& gradients, const batch
   const auto sums = write_next(gradients, total, totals,
                                memory.storage.values().subspan(next.offset(), next.size()));
   const auto* whole = options_.whole_rule.get();
-  const std::span<const float> own = reduced_.values();
+  const std::span<const float> own = reduced_.gradient.values();
   failed_ = !sums && whole != nullptr && whole->sum_count() && !blocks_are_finite(totals) &&
             find_not_finite({&own, 1}) == 1;
   if (failed_) // whoever owns what is not finite tells of it, and knows whose it is
@@ -215,13 +236,14 @@ void shard_state::update(const std::vector<summed_range>& gradients, const batch
       tell_applied(range.elements, total);
   // Let go of the gradients before anybody can start on the next step and want buffers.
   ranges_.advance();
-  sums_.advance();
-  is_reduced_ = false;
-  if (keeps_book_) {
-    metrics_ = options_.plan.is_epoch_end(ranges_.version() - 1) ? *sums : metrics_ + *sums;
+  reduced_.blocks.advance();
+  reduced_.is_there = false;
+  if (metrics_.are_kept) {
+    metrics_.sums =
+      options_.plan.is_epoch_end(ranges_.version() - 1) ? *sums : metrics_.sums + *sums;
     const auto now = self_->clock().now();
-    statistics_.on_step_complete(now);
-    statistics_.on_step_begins(now);
+    metrics_.statistics.on_step_complete(now);
+    metrics_.statistics.on_step_begins(now);
   }
   copy_if_due();
   keep_metrics(); // before others learn of the version: what it leads to comes after its row
@@ -240,9 +262,10 @@ std::optional<batch_sums> shard_state::write_next(const std::vector<summed_range
   const auto norm_factor =
     clips ? static_cast<float>(options_.changes.norm_factor(totals.front())) : 1.0f;
   if (const auto* rule = options_.whole_rule.get()) {
-    const whole_model_step x{
-      version,           total, options_.changes, norm_factor, elements_.begin, reduced_.values(),
-      current_.values(), next};
+    const whole_model_step x{version,           total,
+                             options_.changes,  norm_factor,
+                             elements_.begin,   reduced_.gradient.values(),
+                             current_.values(), next};
     if (rule->sum_count())
       return end_step(*rule, x, totals, state_);
     const auto own = begin_step(*rule, x, state_);
@@ -269,7 +292,7 @@ void shard_state::tell_applied(const index_range& elements, const batch_sums& to
 }
 
 void shard_state::announce() {
-  announce(ranges_.version(), current_, point_);
+  announce(ranges_.version(), current_, point_.values);
 }
 
 // In a wired process the node tells the replicas, once it has the other spans as well. Else all spans of
@@ -302,31 +325,31 @@ void shard_state::copy_if_due() {
     return;
   told_.copy = version;
   const traced_work work{options_.trace.get(), trace_kind::copy, version, 0};
-  shard_copy copy{version, index_, payload{current_}, {}, {}};
+  shard_copy copy{version, view_.index, payload{current_}, {}, {}};
   for (size_t i = 0; i < state_.slot_count(); ++i) {
     const auto slot = copies_->acquire();
     copy_values(state_.slot(i), slot.values().begin());
     copy.slots.emplace_back(slot, 0, slot.size());
   }
   // At an epoch's end the metrics is about to be closed.
-  const auto metrics = options_.plan.is_epoch_end(version) ? batch_sums{} : metrics_;
+  const auto metrics = options_.plan.is_epoch_end(version) ? batch_sums{} : metrics_.sums;
   const std::vector<double> numbers{state_.numbers().begin(), state_.numbers().end()};
-  copy.numbers = {version, elements_.begin, numbers, keeps_book_, metrics};
+  copy.numbers = {version, elements_.begin, numbers, metrics_.are_kept, metrics};
   self_->send(view_.relay, std::move(copy));
 }
 
 // A copy, made once: the state moves on while a late replica may still read.
 void shard_state::place_point() {
-  if (!points_)
+  if (!point_.memory)
     return;
-  const auto memory = points_->at(ranges_.version());
-  point_ = memory.part(elements_);
+  const auto memory = point_.memory->at(ranges_.version());
+  point_.values = memory.part(elements_);
   copy_values(state_.slot(*options_.whole_rule->point_slot()),
-              memory.storage.values().begin() + point_.offset());
+              memory.storage.values().begin() + point_.values.offset());
 }
 
 parameter_span shard_state::span_of(uint64_t version, const float_view& parameters) const {
-  return {view_.term, version, index_, payload{parameters}};
+  return {view_.term, version, view_.index, payload{parameters}};
 }
 
 void shard_state::on_horizon(const horizon& news) {
@@ -350,7 +373,7 @@ void shard_state::answer_waiting() {
 
 caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   if (has_view_ && elements_.empty())
-    return parameter_span{view_.term, version, index_, {}};
+    return parameter_span{view_.term, version, view_.index, {}};
   if (current_.size() > 0 && version == ranges_.version())
     return span_of(version, current_);
   if (previous_.size() > 0 && version + 1 == ranges_.version())

@@ -43,6 +43,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -63,6 +64,9 @@ struct shard_options {
   std::shared_ptr<trace_ring> trace = {}; ///< each one's own; null: no timeline is wanted
   number_format exchange{};               ///< what each sum of gradients is rounded to
 };
+
+/// "slice 3", "slices 2 to 5".
+std::string slices_in_words(const tree_node& node);
 
 class shard_state {
 public:
@@ -103,14 +107,12 @@ private:
                                        const batch_sums& total, std::span<const double> totals,
                                        std::span<float> next);
   void tell_applied(const index_range& elements, const batch_sums& total) const;
-  /// Reports why the step was not applied; this shard's version stays where it is.
-  void stop_here(not_finite_report report);
+  /// Reports why the step was not applied; this shard's version stays where it is. `part`: whose fault it is,
+  /// if it is one contribution's.
+  void stop_here(uint64_t step, step_problem problem, std::string what,
+                 const contribution* part = nullptr);
   void refuse_waiting();
   void report_not_finite();
-  void report_malformed(const contribution& news);
-  void report_odd_start(const shard_start& start);
-  void report_conflict(const contribution& news);
-  void report_conflict_of_sums();
   void announce();
   void announce(uint64_t version, const float_view& parameters, const float_view& point);
   /// Writes where the current step's gradient is wanted for others to read, if not at the parameters.
@@ -123,7 +125,6 @@ private:
   parameter_span span_of(uint64_t version, const float_view& parameters) const;
 
   shard_actor::pointer self_;
-  size_t index_ = 0;
   shard_options options_;
   std::optional<shard_start> start_; ///< of the term it names
   bool has_view_ = false;
@@ -134,18 +135,27 @@ private:
   float_view previous_;
   optimizer_state state_;
   reducer reducer_;
-  std::unique_ptr<buffer_pool> copies_;     ///< of the span, for checkpoints
-  std::shared_ptr<version_buffers> points_; ///< of the process; null when the rule has no point
-  float_view point_;                        ///< of the span, at the current version
-  sums_rule sums_;
-  buffer reduced_;          ///< the step's gradient while sums over the model are not known
-  batch_sums reduced_sums_; ///< of the same step
-  bool is_reduced_ = false; ///< the two above hold those of the current step
-  bool keeps_book_ = false;
+  std::unique_ptr<buffer_pool> copies_; ///< of the span, for checkpoints
+  /// Where the current step's gradient is wanted, if not at the parameters.
+  struct {
+    std::shared_ptr<version_buffers> memory; ///< of the process; null when the rule has no point
+    float_view values;                       ///< of the span, at the current version
+  } point_;
+  /// The step's gradient while sums over the model are not known.
+  struct {
+    sums_rule blocks; ///< the sums, of this shard's blocks and of others'
+    buffer gradient;
+    batch_sums sums;
+    bool is_there = false; ///< of the current step
+  } reduced_;
   bool failed_ = false; ///< a value was not finite: its version stays where it is
   horizon_rule horizon_;
-  batch_sums metrics_;            ///< of the epoch of the last step
-  replica_statistics statistics_; ///< kept with the metrics
+  /// What one shard of a run counts for all.
+  struct {
+    bool are_kept = false;
+    batch_sums sums; ///< of the epoch of the last step
+    replica_statistics statistics;
+  } metrics_;
 
   /// Versions of which it was told last, so that nothing is told twice.
   struct reported_versions {
@@ -155,8 +165,10 @@ private:
     uint64_t copy = 0; ///< for a checkpoint
   };
   reported_versions told_;
-  std::chrono::steady_clock::time_point begin_; ///< of the start version
-  std::chrono::steady_clock::time_point last_report_;
+  struct {
+    std::chrono::steady_clock::time_point begin; ///< of the start version
+    std::chrono::steady_clock::time_point last_report;
+  } times_;
 
   struct waiting_pull {
     uint64_t version;

@@ -11,12 +11,6 @@ namespace troupe {
 
 namespace {
 
-std::string slices_in_words(const tree_node& node) {
-  if (node.size() == 1)
-    return "slice " + std::to_string(node.begin);
-  return "slices " + std::to_string(node.begin) + " to " + std::to_string(node.end - 1);
-}
-
 span_hash hash_of(const view& at, size_t index, uint64_t version, std::span<const float> parameters,
                   const optimizer_state& state) {
   const auto& blocks = at.shards[index].blocks;
@@ -28,17 +22,23 @@ span_hash hash_of(const view& at, size_t index, uint64_t version, std::span<cons
 
 } // namespace
 
+std::string slices_in_words(const tree_node& node) {
+  if (node.size() == 1)
+    return "slice " + std::to_string(node.begin);
+  return "slices " + std::to_string(node.begin) + " to " + std::to_string(node.end - 1);
+}
+
 void shard_state::watch_replicas() {
-  if (!keeps_book_)
+  if (!metrics_.are_kept)
     return;
   std::vector<replica_statistics::place> places;
   for (const auto& entry : view_.replicas)
     places.push_back({entry.name, !entry.slices.empty(), entry.slices.begin});
-  statistics_.on_places(places, self_->clock().now());
+  metrics_.statistics.on_places(places, self_->clock().now());
 }
 
 trainer_figures shard_state::on_figures() const {
-  return {statistics_.barrier_count(), statistics_.figures()};
+  return {metrics_.statistics.barrier_count(), metrics_.statistics.figures()};
 }
 
 // The history's versions and the end of training make a row, the horizon a mark; what was said
@@ -49,13 +49,13 @@ void shard_state::keep_metrics() {
   const bool is_row = options_.plan.is_row(version) || (at_horizon && horizon_.final);
   if (is_row && told_.hash != version) {
     const traced_work work{options_.trace.get(), trace_kind::hash, version, 0};
-    self_->send(view_.director, hash_of(view_, index_, version, current_.values(), state_));
+    self_->send(view_.director, hash_of(view_, view_.index, version, current_.values(), state_));
     told_.hash = version;
   }
-  if (!keeps_book_)
+  if (!metrics_.are_kept)
     return;
   const bool is_news = (is_row && told_.row != version) || (at_horizon && told_.mark != version);
-  if (is_news || self_->clock().now() - last_report_ >= progress_interval)
+  if (is_news || self_->clock().now() - times_.last_report >= progress_interval)
     report();
 }
 
@@ -64,10 +64,11 @@ void shard_state::report() {
   const bool is_mark = version == horizon_.version;
   const bool is_row =
     (options_.plan.is_row(version) || (is_mark && horizon_.final)) && told_.row != version;
-  last_report_ = self_->clock().now();
-  const std::chrono::duration<double> seconds = last_report_ - begin_;
-  self_->send(view_.director,
-              training_report{view_.term, version, metrics_, is_row, is_mark, seconds.count(), {}});
+  times_.last_report = self_->clock().now();
+  const std::chrono::duration<double> seconds = times_.last_report - times_.begin;
+  self_->send(
+    view_.director,
+    training_report{view_.term, version, metrics_.sums, is_row, is_mark, seconds.count(), {}});
   if (is_mark)
     told_.mark = version;
   if (is_row)
@@ -75,9 +76,19 @@ void shard_state::report() {
 }
 
 // The director hears why before those who wait hear that there is nothing to wait for.
-void shard_state::stop_here(not_finite_report report) {
+void shard_state::stop_here(uint64_t step, step_problem problem, std::string what,
+                            const contribution* part) {
   failed_ = true;
+  not_finite_report report;
   report.term = view_.term;
+  report.step = step;
+  report.problem = problem;
+  report.what = std::move(what);
+  if (part) {
+    report.has_slice = true;
+    report.slice = part->node.begin;
+    report.replica = part->replica;
+  }
   self_->send(view_.director, std::move(report));
   refuse_waiting();
 }
@@ -89,66 +100,17 @@ void shard_state::refuse_waiting() {
 }
 
 void shard_state::report_not_finite() {
-  not_finite_report report;
-  report.step = ranges_.version();
-  report.what = "the sum of finite gradients, or the parameters it leads to,";
+  std::string what = "the sum of finite gradients, or the parameters it leads to,";
+  const contribution* guilty = nullptr;
   ranges_.for_each_held([&](const contribution& part) {
     const std::span<const float> values = part.gradient_sum.values();
-    const bool finite = find_not_finite({&values, 1}) == 1 && std::isfinite(part.sums.loss_sum);
-    if (finite)
+    if (find_not_finite({&values, 1}) == 1 && std::isfinite(part.sums.loss_sum))
       return true;
-    report.what = "the gradient or loss of " + slices_in_words(part.node);
-    report.has_slice = true;
-    report.slice = part.node.begin;
-    report.replica = part.replica;
+    what = "the gradient or loss of " + slices_in_words(part.node);
+    guilty = &part;
     return false;
   });
-  stop_here(std::move(report));
-}
-
-void shard_state::report_conflict_of_sums() {
-  not_finite_report report;
-  report.step = ranges_.version();
-  report.what = "two different sums over one block";
-  report.problem = step_problem::conflict;
-  stop_here(std::move(report));
-}
-
-void shard_state::report_malformed(const contribution& news) {
-  not_finite_report report;
-  report.step = news.step;
-  report.what = "a gradient of " + slices_in_words(news.node) + " with " +
-                std::to_string(news.gradient_sum.values().size()) + " values from element " +
-                std::to_string(news.first_element) + ", where " + std::to_string(elements_.size()) +
-                " from element " + std::to_string(elements_.begin) + " are due,";
-  report.problem = step_problem::malformed;
-  report.has_slice = true;
-  report.slice = news.node.begin;
-  report.replica = news.replica;
-  stop_here(std::move(report));
-}
-
-void shard_state::report_odd_start(const shard_start& start) {
-  not_finite_report report;
-  report.step = view_.start_version;
-  report.what = "a state to begin with of " + std::to_string(start.slots.size()) +
-                " optimizer slots and " + std::to_string(start.numbers.numbers.size()) +
-                " numbers, which is none of this job's optimizer, for " +
-                std::to_string(elements_.size()) + " parameters from element " +
-                std::to_string(elements_.begin) + ",";
-  report.problem = step_problem::malformed;
-  stop_here(std::move(report));
-}
-
-void shard_state::report_conflict(const contribution& news) {
-  not_finite_report report;
-  report.step = ranges_.version();
-  report.what = "two different gradients of " + slices_in_words(news.node);
-  report.problem = step_problem::conflict;
-  report.has_slice = true;
-  report.slice = news.node.begin;
-  report.replica = news.replica;
-  stop_here(std::move(report));
+  stop_here(ranges_.version(), step_problem::not_finite, std::move(what), guilty);
 }
 
 } // namespace troupe

@@ -8,6 +8,15 @@
 
 namespace troupe {
 
+namespace {
+
+stop_reason natural_end(const timeline& plan) {
+  const bool by_epochs = plan.last_version() == plan.version_after_epochs();
+  return by_epochs ? stop_reason::epochs : stop_reason::steps;
+}
+
+} // namespace
+
 director_rule::director_rule(const director_rule_options& options)
   : options_(options), rules_{stop_rule{options.stop}, plateau_rule{options.plateau}} {}
 
@@ -61,7 +70,8 @@ director_decisions director_rule::start() {
     horizon_ = {start_version_, true, rules_.rate.reductions()};
   director_decisions out{allow_up_to{horizon_}};
   if (horizon_.version == start_version_) // went on from the end
-    finish(start_version_, verdict_ != stop_reason::none ? verdict_ : natural_end(), out);
+    finish(start_version_, verdict_ != stop_reason::none ? verdict_ : natural_end(options_.plan),
+           out);
   return out;
 }
 
@@ -205,10 +215,6 @@ void director_rule::complete_rows(director_decisions& out) {
     go_on_after(version, out);
 }
 
-bool director_rule::is_checkpointed(uint64_t version) const {
-  return options_.checkpoint_every > 0 && version % options_.checkpoint_every == 0;
-}
-
 void director_rule::end_at_last_row(director_decisions& out) {
   const bool evaluated = last_row_->test || last_row_->validation;
   if (needs_evaluation(last_row_->version) && !evaluated) {
@@ -259,17 +265,11 @@ void director_rule::go_on_after(uint64_t version, director_decisions& out) {
   if (interrupted_)
     return finish(version, named_reason_, out);
   if (horizon_.final)
-    return finish(version, natural_end(), out);
-  if (is_checkpointed(version))
+    return finish(version, natural_end(options_.plan), out);
+  if (options_.checkpoint_every > 0 && version % options_.checkpoint_every == 0)
     out.push_back(take_checkpoint{version});
   horizon_ = horizon_after(version);
   out.push_back(allow_up_to{horizon_});
-}
-
-stop_reason director_rule::natural_end() const {
-  const auto& plan = options_.plan;
-  const bool by_epochs = plan.last_version() == plan.version_after_epochs();
-  return by_epochs ? stop_reason::epochs : stop_reason::steps;
 }
 
 void director_rule::finish(uint64_t version, stop_reason reason, director_decisions& out) {

@@ -199,7 +199,6 @@ private:
   bool is_end(uint64_t version) const;
   /// Ends when the version named by an interrupt had its row before it was named.
   void end_at_last_row(director_decisions& out);
-  bool is_checkpointed(uint64_t version) const;
   void on_row(const epoch_figures& row, director_decisions& out);
   /// Reads the result of a row: the verdict on it, and whether it is the best so far.
   void judge(const epoch_figures& row);
@@ -207,7 +206,6 @@ private:
   /// What follows a row once nothing has to be kept any more.
   void go_on_after(uint64_t version, director_decisions& out);
   void finish(uint64_t version, stop_reason reason, director_decisions& out);
-  stop_reason natural_end() const;
 
   director_rule_options options_;
   /// What reads results.

@@ -229,9 +229,14 @@ std::optional<caf::message> damaged(caf::actor_system& system, const caf::messag
   visit(content, [&]<class T>(const T& x) {
     auto bytes = written(system, x);
     auto hit = random.below(bytes.size());
-    if constexpr (std::is_same_v<T, sent_piece>) // or most would hit values
-      if (const auto at = payload_at(bytes, x.what.values); at && random.chance(50))
-        hit = random.below(*at);
+    std::optional<size_t> values;
+    if constexpr (std::is_same_v<T, sent_piece>) {
+      values = payload_at(bytes, x.what.values);
+      if (values && random.chance(50)) // or most would hit values
+        hit = random.below(*values);
+    }
+    if (!values || hit < *values)
+      return; // the record that it lies in has a checksum, too: nobody reads it
     bytes[hit] = static_cast<char>(bytes[hit] ^ (1 << random.below(8)));
     result = reread<T>(system, bytes);
   });

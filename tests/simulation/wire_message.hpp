@@ -23,7 +23,8 @@ namespace troupe::simulation {
 /// A copy that came over a wire. Throws std::logic_error for a message that may not cross one.
 caf::message carried(caf::actor_system& system, const caf::message& content);
 
-/// The same with one bit flipped on the way, anywhere; nothing when it cannot be read any more.
+/// The same with one bit flipped on the way. Nothing when it is beside the values: then the record that carries it is not
+/// read (actors/net/socket/checked_session.hpp).
 std::optional<caf::message> damaged(caf::actor_system& system, const caf::message& content,
                                     dice& random);
 

@@ -35,7 +35,7 @@ Message over_a_wire(Message part, char flip = 0) {
   caf::binary_serializer sink{nullptr, bytes};
   if (sink(part))
     throw std::runtime_error("cannot be written");
-  auto& last_of_values = bytes.at(bytes.size() - 1 - sizeof(uint64_t)); // the seal ends it
+  auto& last_of_values = bytes.back();
   last_of_values = static_cast<char>(last_of_values ^ flip);
   caf::binary_deserializer source{nullptr, bytes};
   Message result;

@@ -40,6 +40,37 @@ std::string seconds_text(milliseconds time) {
 
 } // namespace
 
+short gate_connection::events() {
+  switch (at) {
+  case stage::connecting:
+    return POLLOUT;
+  case stage::securing:
+    return wants_to_write ? POLLOUT : POLLIN;
+  case stage::talking:
+    return static_cast<short>(hello->output().empty() ? POLLIN : POLLIN | POLLOUT);
+  case stage::lingering:
+    return POLLIN;
+  }
+  return 0;
+}
+
+// What was said last may still be on its way: closing at once could destroy it.
+void gate_connection::linger(moment now) {
+  line.say_no_more();
+  line.forget_session();
+  at = stage::lingering;
+  dialled.reset();
+  was_announced = false;
+  deadline = now + linger_time;
+}
+
+bool gate_connection::has_lingered() {
+  std::string ignored;
+  const bool is_over = line.read(ignored).is_over;
+  heard_bytes += ignored.size();
+  return is_over || heard_bytes > heard_bytes_max;
+}
+
 void gate_loop::greet(connection& x) const {
   auto facts = options_.facts;
   facts.incarnation = random_number();
@@ -95,20 +126,6 @@ void gate_loop::add(connection&& x) {
   connections_.emplace(next_ticket_++, std::move(x));
 }
 
-short gate_loop::events_of(connection& x) const {
-  switch (x.at) {
-  case stage::connecting:
-    return POLLOUT;
-  case stage::securing:
-    return x.wants_to_write ? POLLOUT : POLLIN;
-  case stage::talking:
-    return static_cast<short>(x.hello->output().empty() ? POLLIN : POLLIN | POLLOUT);
-  case stage::lingering:
-    return POLLIN;
-  }
-  return 0;
-}
-
 void gate_loop::on_ready(uint64_t ticket, bool readable, moment now) {
   const auto found = connections_.find(ticket);
   if (found == connections_.end())
@@ -123,7 +140,9 @@ void gate_loop::on_ready(uint64_t ticket, bool readable, moment now) {
       read_from(ticket, now);
     return go_on(ticket, now);
   case stage::lingering:
-    return end_lingering(ticket);
+    if (found->second.has_lingered())
+      connections_.erase(found);
+    return;
   }
 }
 
@@ -245,13 +264,6 @@ void gate_loop::read_from(uint64_t ticket, moment now) {
     drop(ticket, what.problem.empty() ? "it closed the connection" : what.problem, now);
 }
 
-void gate_loop::tell_questions(uint64_t ticket, connection& x) {
-  if (x.hello->state() == greeting::phase::asking && !std::exchange(x.was_announced, true))
-    tell_(candidate_news{ticket, *x.hello->peer()});
-  if (x.hello->state() == greeting::phase::visited && !std::exchange(x.is_visitor, true))
-    tell_(visitor_news{ticket});
-}
-
 /// Sends what there is to be said, and looks whether that was all.
 void gate_loop::go_on(uint64_t ticket, moment now) {
   const auto found = connections_.find(ticket);
@@ -259,7 +271,10 @@ void gate_loop::go_on(uint64_t ticket, moment now) {
     return;
   auto& x = found->second;
   auto& hello = *x.hello;
-  tell_questions(ticket, x);
+  if (hello.state() == greeting::phase::asking && !std::exchange(x.was_announced, true))
+    tell_(candidate_news{ticket, *hello.peer()});
+  if (hello.state() == greeting::phase::visited && !std::exchange(x.is_visitor, true))
+    tell_(visitor_news{ticket});
   if (!hello.output().empty()) {
     const auto sent = x.line.write(hello.output());
     hello.output().erase(0, sent.byte_count);
@@ -336,26 +351,7 @@ void gate_loop::conclude(uint64_t ticket, const verdict& given, moment now) {
     else
       fail_dial(*x.dialled, outcome.reason, now);
   }
-  linger(x, now);
-}
-
-// What was said last may still be on its way: closing at once could destroy it.
-void gate_loop::linger(connection& x, moment now) const {
-  x.line.say_no_more();
-  x.line.forget_session();
-  x.at = stage::lingering;
-  x.dialled.reset();
-  x.was_announced = false;
-  x.deadline = now + linger_time;
-}
-
-void gate_loop::end_lingering(uint64_t ticket) {
-  auto& x = connections_.at(ticket);
-  std::string ignored;
-  const bool is_over = x.line.read(ignored).is_over;
-  x.heard_bytes += ignored.size();
-  if (is_over || x.heard_bytes > heard_bytes_max)
-    connections_.erase(ticket);
+  x.linger(now);
 }
 
 void gate_loop::drop(uint64_t ticket, std::string why, moment now) {

@@ -93,30 +93,25 @@ void gate_loop::carry_out_commands() {
     command(*this);
 }
 
-moment gate_loop::next_deadline(moment now) const {
-  auto result = now + idle_time;
-  for (const auto& [ticket, x] : connections_)
-    result = std::min(result, x.deadline);
-  for (const auto& x : dials_) {
-    result = std::min(result, x.clock.due().value_or(result));
-    if (x.question)
-      result = std::min(result, x.answer_due);
-  }
-  if (accepts_from_ > now)
-    result = std::min(result, accepts_from_);
-  return result;
-}
-
 void gate_loop::wait(moment now) {
   std::vector<pollfd> sockets{{waker_->get(), POLLIN, 0},
                               {accepts_from_ > now ? -1 : listener_.get(), POLLIN, 0}};
   std::vector<uint64_t> tickets;
+  auto deadline = now + idle_time;
   for (auto& [ticket, x] : connections_) {
-    sockets.push_back({x.line.descriptor(), events_of(x), 0});
+    sockets.push_back({x.line.descriptor(), x.events(), 0});
     tickets.push_back(ticket);
+    deadline = std::min(deadline, x.deadline);
   }
+  for (const auto& x : dials_) {
+    deadline = std::min(deadline, x.clock.due().value_or(deadline));
+    if (x.question)
+      deadline = std::min(deadline, x.answer_due);
+  }
+  if (accepts_from_ > now)
+    deadline = std::min(deadline, accepts_from_);
   // Rounded up: woken a moment too early it would turn in circles until the deadline.
-  const auto left = std::chrono::ceil<milliseconds>(next_deadline(now) - now);
+  const auto left = std::chrono::ceil<milliseconds>(deadline - now);
   if (::poll(sockets.data(), sockets.size(),
              static_cast<int>(std::max(left, milliseconds{0}).count())) <= 0)
     return;
@@ -133,8 +128,11 @@ void gate_loop::wait(moment now) {
 void gate_loop::begin_due_dials(moment now) {
   for (size_t i = 0; i < dials_.size(); ++i) {
     auto& x = dials_[i];
-    if (x.clock.due() && *x.clock.due() <= now)
-      begin_attempt(i, now);
+    if (x.clock.due() && *x.clock.due() <= now) {
+      x.clock.on_begun();
+      x.answer_due = now + options_.hello_deadline;
+      x.question.emplace(x.target.where, [waker = waker_] { wake(*waker); });
+    }
     if (!x.question)
       continue;
     if (const auto found = x.question->result()) {
@@ -147,13 +145,6 @@ void gate_loop::begin_due_dials(moment now) {
       fail_dial(i, "host " + x.target.where.host + ": no answer for its addresses", now);
     }
   }
-}
-
-void gate_loop::begin_attempt(size_t index, moment now) {
-  auto& x = dials_[index];
-  x.clock.on_begun();
-  x.answer_due = now + options_.hello_deadline;
-  x.question.emplace(x.target.where, [waker = waker_] { wake(*waker); });
 }
 
 void gate_loop::try_next_address(size_t index, moment now) {

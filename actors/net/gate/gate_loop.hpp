@@ -22,6 +22,34 @@
 
 namespace troupe {
 
+/// A connection from its first byte until it is opened, or gone.
+struct gate_connection {
+  enum class stage : uint8_t {
+    connecting, ///< dialled, not there yet
+    securing,   ///< hands are shaken; accepted: its first byte is to come
+    talking,    ///< `hello` goes on
+    lingering,  ///< all is said, the peer may still read it
+  };
+
+  /// What poll is to wait for.
+  short events();
+  /// All is said: it is closed once the peer has read it, or at its deadline.
+  void linger(moment now);
+  /// Of one that lingers: the peer has closed it, or talks on and on.
+  bool has_lingered();
+
+  channel line;
+  moment deadline{};
+  std::optional<size_t> dialled; ///< index of its dial
+  stage at = stage::talking;
+  std::optional<greeting> hello; ///< once it talks
+  bool speaks_tls = false;       ///< the peer has begun to
+  bool wants_to_write = false;   ///< while hands are shaken
+  bool was_announced = false;    ///< as a candidate
+  bool is_visitor = false;       ///< its question was told
+  size_t heard_bytes = 0;        ///< of it, but for hands
+};
+
 class gate_loop {
 public:
   gate_loop(gate_options options, owned_socket listener);
@@ -50,39 +78,19 @@ private:
     std::string problem;                   ///< why the last one failed
     uint64_t carrier = 0;                  ///< its token; 0: it is to be a link
   };
-  enum class stage : uint8_t {
-    connecting, ///< dialled, not there yet
-    securing,   ///< hands are shaken; accepted: its first byte is to come
-    talking,    ///< `hello` goes on
-    lingering,  ///< all is said, the peer may still read it
-  };
-  struct connection {
-    channel line;
-    moment deadline{};
-    std::optional<size_t> dialled; ///< index of its dial
-    stage at = stage::talking;
-    std::optional<greeting> hello; ///< once it talks
-    bool speaks_tls = false;       ///< the peer has begun to
-    bool wants_to_write = false;   ///< while hands are shaken
-    bool was_announced = false;    ///< as a candidate
-    bool is_visitor = false;       ///< its question was told
-    size_t heard_bytes = 0;        ///< of it, but for hands
-  };
-  using connections = std::map<uint64_t, connection>; ///< by ticket: the oldest first
+  using connection = gate_connection;
+  using stage = gate_connection::stage;
 
   void run();
   void carry_out_commands();
-  moment next_deadline(moment now) const;
   void wait(moment now);
 
   void begin_due_dials(moment now);
-  void begin_attempt(size_t index, moment now);
   void try_next_address(size_t index, moment now);
   void fail_dial(size_t index, const std::string& why, moment now);
 
   void accept_all(moment now);
   void add(connection&& x);
-  short events_of(connection& x) const;
   void on_ready(uint64_t ticket, bool readable, moment now);
   void finish_connecting(uint64_t ticket, moment now);
   void shake_hands(uint64_t ticket, moment now);
@@ -91,14 +99,11 @@ private:
   void fail_hands(uint64_t ticket, transfer why, moment now);
   void begin_to_talk(uint64_t ticket, moment now);
   void read_from(uint64_t ticket, moment now);
-  void tell_questions(uint64_t ticket, connection& x);
   void go_on(uint64_t ticket, moment now);
   void conclude(uint64_t ticket, const verdict& outcome, moment now);
   void open(uint64_t ticket);
   void tell_refusal(const connection& x, const std::string& said_name, const verdict& outcome,
                     moment now);
-  void linger(connection& x, moment now) const;
-  void end_lingering(uint64_t ticket);
   /// `why` by value: it may be the connection's own, which ends here.
   void drop(uint64_t ticket, std::string why, moment now);
   void drop_overdue(moment now);
@@ -112,7 +117,7 @@ private:
   rate_limit accepts_{accepts_per_second, accepts_at_once};
   std::function<void(gate_news)> tell_;
   uint64_t next_ticket_ = 1;
-  connections connections_;
+  std::map<uint64_t, connection> connections_; ///< by ticket: the oldest first
   std::vector<dial> dials_;
 
   std::mutex mutex_; ///< of the two below

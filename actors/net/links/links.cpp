@@ -44,7 +44,7 @@ local_links_actor::behavior_type links_state::make_behavior(const links_options&
     [this](const local_node_actor& node, const director_actor& director_here) {
       on_actors(node, director_here);
     },
-    [this](const gate_event& news) { on_gate(news); },
+    [this](const gate_event& news) { std::visit([this](const auto& x) { take(x); }, news.what); },
     [this](const introduction& news) { on_introduction(news); },
     [this](const farewell& news) { on_farewell(news); },
     [](caf::ping_atom) { return caf::pong_atom_v; },
@@ -66,10 +66,6 @@ void links_state::on_actors(const local_node_actor& node, const director_actor& 
   self_->send(director_, who, caf::actor_cast<node_actor>(node_));
 }
 
-void links_state::on_gate(const gate_event& news) {
-  std::visit([this](const auto& x) { take(x); }, news.what);
-}
-
 // ---- connections ----
 
 void links_state::take(const candidate_news& news) {
@@ -86,19 +82,15 @@ void links_state::take(const candidate_news& news) {
   case name_registry::advice::ask_holder:
     return ask_holder(news);
   case name_registry::advice::replace:
-    give_up_connection(peer);
+    // Whoever is linked is lost as soon as the actor system notices.
+    if (const auto found = linked_.find(peer); found != linked_.end())
+      found->second.hold.cut();
+    if (const auto found = opened_.find(peer); found != opened_.end())
+      forget(found->second.news.ticket, "the other side has given it up");
     return options_.gate.answer(news.ticket, name_not_free_yet(peer));
   case name_registry::advice::later:
     return options_.gate.answer(news.ticket, name_not_free_yet(peer));
   }
-}
-
-// Whoever is linked is lost as soon as the actor system notices.
-void links_state::give_up_connection(const std::string& peer) {
-  if (const auto found = linked_.find(peer); found != linked_.end())
-    found->second.hold.cut();
-  if (const auto found = opened_.find(peer); found != opened_.end())
-    forget(found->second.news.ticket, "the other side has given it up");
 }
 
 void links_state::ask_holder(const candidate_news& news) {
@@ -137,17 +129,14 @@ void links_state::take(const opened_news& news) {
 }
 
 void links_state::hand_over(const opened_news& news) {
-  if (news.was_dialled)
-    return connect_to(news);
-  caf::anon_send(protocol_broker(self_->system()), caf::publish_atom_v,
-                 make_scribe(self_->system(), std::move(*news.connection)), shown_actor_number,
-                 caf::actor_cast<caf::strong_actor_ptr>(self_), std::set<std::string>{});
-}
-
-void links_state::connect_to(const opened_news& news) {
+  const auto broker = protocol_broker(self_->system());
+  const auto scribe = make_scribe(self_->system(), std::move(*news.connection));
+  if (!news.was_dialled)
+    return caf::anon_send(broker, caf::publish_atom_v, scribe, shown_actor_number,
+                          caf::actor_cast<caf::strong_actor_ptr>(self_), std::set<std::string>{});
   self_
-    ->request(protocol_broker(self_->system()), options_.introduction_deadline, caf::connect_atom_v,
-              make_scribe(self_->system(), std::move(*news.connection)), shown_actor_number)
+    ->request(broker, options_.introduction_deadline, caf::connect_atom_v, scribe,
+              shown_actor_number)
     .then([this, news](const caf::node_id&, const caf::strong_actor_ptr& shown,
                        const std::set<std::string>&) { on_shown(news, shown); },
           [this, news](const caf::error&) { forget(news.ticket, "it was lost at once"); });

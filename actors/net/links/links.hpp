@@ -104,7 +104,6 @@ private:
   };
 
   void on_actors(const local_node_actor& node, const director_actor& director);
-  void on_gate(const gate_event& news);
   void on_introduction(const introduction& news);
   void on_farewell(const farewell& news);
   void on_standing(const standing& news);
@@ -123,9 +122,7 @@ private:
   void take(const failing_news& news);
 
   void ask_holder(const candidate_news& news);
-  void give_up_connection(const std::string& peer);
   void hand_over(const opened_news& news);
-  void connect_to(const opened_news& news);
   void on_shown(const opened_news& news, const caf::strong_actor_ptr& shown);
   void introduce(const links_actor& to, uint64_t own_incarnation, bool wants_answer,
                  const carrier_offer& offer = {});

@@ -65,7 +65,7 @@ struct farewell {
 };
 
 auto inspect(auto& f, farewell& x) {
-  return sealed(f, "troupe.farewell", x.code, x.reason);
+  return plain(f, "troupe.farewell", x.code, x.reason);
 }
 
 /// Gate -> links. Never crosses a wire.

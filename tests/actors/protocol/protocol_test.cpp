@@ -2,10 +2,12 @@
 
 #include "actors/net/links/messages.hpp"
 #include "actors/protocol/boundary_messages.hpp"
+#include "actors/protocol/collective_messages.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
 #include "actors/protocol/order_messages.hpp"
 #include "actors/protocol/status_messages.hpp"
 #include "actors/protocol/tensor_messages.hpp"
+#include "actors/protocol/write_messages.hpp"
 #include "actors/run/configure.hpp"
 #include "coordinators/exchange/link_limits.hpp"
 #include "tests/support/payloads.hpp"
@@ -243,7 +245,7 @@ TEST_F(protocol, a_kind_of_tensor_that_does_not_exist_is_refused) {
   for (const auto kind : {tensor_kind_count, size_t{255}}) {
     question.what.of.kind = static_cast<tensor_kind>(kind);
     sent_want loaded;
-    EXPECT_TRUE(load(saved(question), loaded)) << "although its seal is right";
+    EXPECT_TRUE(load(saved(question), loaded));
     sent_piece piece;
     piece.what.of = question.what.of;
     sent_piece loaded_piece;

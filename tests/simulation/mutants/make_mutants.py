@@ -5,11 +5,12 @@ every edit takes effect when its mutant is in force, and the table of mutants.
     make_mutants.py ROOT OUT            writes OUT/<room>/<file> and OUT/table.cpp
     make_mutants.py ROOT OUT --list     prints the files it would write, separated by ;
 
-An edit whose text is not there exactly once makes its mutant stale: the build goes on without it, and
+Blanks and line breaks do not count. An edit whose text is not there exactly once makes its mutant stale: the build goes on without it, and
 the test simulation_mutants names it. A file is written when it changed only, so little is compiled.
 """
 
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -56,12 +57,15 @@ def apply(mutants, sources):
     for index, x in enumerate(mutants):
         edited = dict(sources)
         for file, old, new in x["edits"]:
-            count = edited[file].count(old)
-            if count != 1:
-                stale[x["name"]] = f"{file} has {count} times: {old}"
+            letters = [re.escape(letter) for letter in "".join(old.split())]
+            indent = r"[ \t]*" if old[:1] == " " else ""
+            places = list(re.finditer(indent + r"\s*".join(letters), edited[file]))
+            if len(places) != 1:
+                stale[x["name"]] = f"{file} has {len(places)} times: {old}"
                 break
-            edited[file] = edited[file].replace(
-                old, new.replace("MUTANT", f"(::troupe::mutant_in_force == {index})"))
+            edited[file] = (edited[file][:places[0].start()]
+                            + new.replace("MUTANT", f"(::troupe::mutant_in_force == {index})")
+                            + edited[file][places[0].end():])
         else:
             sources.update(edited)
     return stale

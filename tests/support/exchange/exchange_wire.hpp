@@ -104,7 +104,7 @@ public:
       *piece = over_the_wire(*piece, message.is_damaged ? std::optional<size_t>{random() % 100'000}
                                                         : std::nullopt);
     else if (message.is_damaged)
-      return; // its seal is broken
+      return; // its record is not read
     auto& queue = channels_[{message.from, message.to}];
     queue.push_back(std::move(message));
     if (!falls(faults_.duplicates, random))
