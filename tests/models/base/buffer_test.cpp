@@ -1,9 +1,22 @@
 #include "models/base/buffer.hpp"
+#include "models/base/element_window.hpp"
+#include "models/base/float_view.hpp"
 #include "models/base/large_pages.hpp"
+#include "models/base/tensor.hpp"
 
 #include <gtest/gtest.h>
 
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xbroadcast.hpp>
+#include <xtensor/xview.hpp>
+
+#include <xtensor-blas/xlinalg.hpp>
+
+#include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -98,6 +111,207 @@ TEST(large_pages, advice_leaves_memory_as_it_is) {
   advise_large_pages(bytes.data(), 10); // no whole page: nothing happens
   advise_large_pages(nullptr, 0);
   EXPECT_EQ(bytes, std::vector<char>(size_t{5} << 20, 'x'));
+}
+
+namespace {
+
+buffer counting(size_t size) {
+  const buffer result{size};
+  std::iota(result.values().begin(), result.values().end(), 0.0f);
+  return result;
+}
+
+uint64_t count_of(std::span<const float> values) {
+  return values.size();
+}
+
+} // namespace
+
+TEST(float_view, is_a_span_that_keeps_its_buffer) {
+  float_view view;
+  EXPECT_EQ(view.size(), 0u);
+  {
+    const auto storage = counting(10);
+    view = {storage, 2, 5};
+    EXPECT_TRUE(view.storage().same_storage(storage));
+  }
+  EXPECT_EQ(view.offset(), 2u);
+  ASSERT_EQ(view.values().size(), 5u);
+  EXPECT_EQ(view.values()[4], 6);
+  EXPECT_EQ(view.part(1, 2).values()[0], 3);
+  EXPECT_EQ(view.part(1, 2).size(), 2u);
+}
+
+TEST(float_view, must_lie_within_its_buffer) {
+  const auto storage = counting(4);
+  EXPECT_NO_THROW((float_view{storage, 4, 0}));
+  EXPECT_THROW((float_view{storage, 0, 5}), std::invalid_argument);
+  EXPECT_THROW((float_view{storage, 5, 0}), std::invalid_argument);
+  EXPECT_THROW((float_view{storage, 3, SIZE_MAX}), std::invalid_argument);
+}
+
+TEST(float_view, is_intact_when_its_checksum_is_the_one_it_was_sent_with) {
+  const auto storage = counting(4);
+  EXPECT_TRUE((float_view{storage, 0, 4}.intact())) << "it never left the process";
+  EXPECT_FALSE((float_view{storage, 0, 4}.received_checksum()));
+  const float_view good{storage, 3, 3, count_of};
+  EXPECT_TRUE(good.intact());
+  EXPECT_EQ(good.received_checksum(), 3u);
+  EXPECT_EQ(good.size(), 3u) << "the first of the buffer";
+  EXPECT_FALSE((float_view{storage, 3, 4, count_of}.intact()));
+}
+
+TEST(float_view, is_compared_bit_by_bit) {
+  const auto storage = counting(4);
+  EXPECT_EQ((float_view{storage, 1, 2}), (float_view{counting(3), 1, 2}));
+  EXPECT_NE((float_view{storage, 1, 2}), (float_view{storage, 2, 2}));
+  EXPECT_NE((float_view{storage, 1, 2}), (float_view{storage, 1, 3}));
+  storage.values()[0] = -0.0f;
+  EXPECT_NE((float_view{storage, 0, 1}), (float_view{counting(1), 0, 1}));
+  storage.values()[0] = std::nanf("");
+  EXPECT_EQ((float_view{storage, 0, 1}), (float_view{storage, 0, 1}));
+}
+
+TEST(element_window, elements_lie_packed_in_their_order) {
+  const element_window x{{{30, 40}, {10, 15}, {50, 50}}};
+  EXPECT_EQ(x.runs(), (std::vector<element_window::run>{{{10, 15}, 0}, {{30, 40}, 5}}));
+  EXPECT_EQ(x.size(), 15u);
+  EXPECT_EQ(x.place_of({10, 15}), 0u);
+  EXPECT_EQ(x.place_of({12, 13}), 2u);
+  EXPECT_EQ(x.place_of({30, 40}), 5u);
+  EXPECT_EQ(x.place_of({39, 40}), 14u);
+}
+
+TEST(element_window, what_touches_or_overlaps_is_one_run) {
+  const element_window x{{{0, 4}, {2, 3}, {4, 6}, {5, 9}, {10, 11}}};
+  EXPECT_EQ(x.runs(), (std::vector<element_window::run>{{{0, 9}, 0}, {{10, 11}, 9}}));
+}
+
+TEST(element_window, what_is_not_there_is_refused) {
+  const element_window x{{{10, 15}, {30, 40}}};
+  for (const index_range missing :
+       {index_range{0, 1}, {9, 11}, {14, 16}, {15, 30}, {12, 35}, {39, 41}}) {
+    EXPECT_FALSE(x.contains(missing));
+    EXPECT_THROW(static_cast<void>(x.place_of(missing)), std::out_of_range);
+  }
+  EXPECT_TRUE(x.contains({31, 31}));
+  EXPECT_THROW(static_cast<void>(element_window{}.place_of({0, 1})), std::out_of_range);
+}
+
+TEST(element_window, parts_of_a_range_that_are_there) {
+  const element_window x{{{10, 15}, {30, 40}}};
+  EXPECT_EQ(x.shared_with({0, 100}), (std::vector<index_range>{{10, 15}, {30, 40}}));
+  EXPECT_EQ(x.shared_with({14, 31}), (std::vector<index_range>{{14, 15}, {30, 31}}));
+  EXPECT_TRUE(x.shared_with({15, 30}).empty());
+}
+
+TEST(element_window, values_of_all_elements_or_of_those_in_a_window) {
+  std::vector<float> all(50);
+  std::iota(all.begin(), all.end(), 0.0f);
+  EXPECT_EQ(windowed_values{all}.at({7, 9})[1], 8);
+  const element_window x{{{10, 15}, {30, 40}}};
+  std::vector<float> some;
+  for (const auto& one : x.runs())
+    for (auto i = one.elements.begin; i < one.elements.end; ++i)
+      some.push_back(static_cast<float>(i));
+  EXPECT_EQ((windowed_values{some, &x}.at({31, 34})[2]), 33);
+}
+
+namespace {
+
+/// Whole numbers, so that sums are exact in any order.
+float_matrix counted(size_t rows, size_t columns, float first) {
+  float_matrix result = float_matrix::from_shape({rows, columns});
+  for (size_t i = 0; i < result.size(); ++i)
+    result.flat(i) = first + static_cast<float>(i % 7);
+  return result;
+}
+
+/// By its definition.
+template <class A, class B>
+float_matrix expected(const A& a, const B& b) {
+  float_matrix result = xt::zeros<float>({a.shape(0), b.shape(1)});
+  for (size_t i = 0; i < a.shape(0); ++i)
+    for (size_t j = 0; j < b.shape(1); ++j)
+      for (size_t k = 0; k < a.shape(1); ++k)
+        result(i, j) += a(i, k) * b(k, j);
+  return result;
+}
+
+template <class A, class B>
+void expect_product(const A& a, const B& b) {
+  EXPECT_EQ(matrix_product(a, b), expected(a, b));
+}
+
+} // namespace
+
+TEST(matrix_product, is_that_of_tensors_views_and_expressions) {
+  const auto a = counted(5, 9, -3), b = counted(9, 4, 1);
+  expect_product(a, b);
+  expect_product(xt::transpose(b), xt::transpose(a));
+  expect_product(xt::view(a, xt::range(1, 4), xt::range(2, 8)),
+                 xt::view(b, xt::range(3, 9), xt::all()));
+  expect_product(xt::view(a, xt::range(0, 5, 2), xt::all()), b);
+  expect_product(xt::view(a, xt::all(), xt::range(0, 9, 2)),
+                 xt::view(b, xt::range(0, 9, 2), xt::all()));
+  expect_product(xt::view(a, xt::range(4, xt::placeholders::_, -1), xt::all()), b);
+  expect_product(a + 2.0f, 3.0f * b);
+  expect_product(xt::broadcast(xt::view(a, 0), {3, 9}), b);
+  const xt::xtensor<float, 2, xt::layout_type::column_major> by_columns = b;
+  expect_product(a, by_columns);
+  const xt::xarray<float> of_any_dimension = b;
+  expect_product(a, of_any_dimension);
+}
+
+TEST(matrix_product, knows_that_strides_of_one_row_or_column_do_not_count) {
+  for (const size_t m : {1u, 3u})
+    for (const size_t k : {1u, 4u})
+      for (const size_t n : {1u, 2u}) {
+        const auto a = counted(m, k, 1), b = counted(k, n, -2);
+        expect_product(a, b);
+        expect_product(xt::transpose(b), xt::transpose(a));
+        expect_product(xt::view(counted(m + 1, k, 1), xt::range(1, m + 1), xt::all()), b);
+      }
+}
+
+TEST(matrix_product, has_the_bits_of_the_law) {
+  const size_t k = 300;
+  float_matrix a = float_matrix::from_shape({1, k}), b = float_matrix::from_shape({k, 1});
+  for (size_t i = 0; i < k; ++i) {
+    a(0, i) = 1.0f / static_cast<float>(i + 3);
+    b(i, 0) = std::sqrt(static_cast<float>(i + 1));
+  }
+  float first = 0, second = 0;
+  for (size_t i = 0; i < k; ++i) {
+    auto& chain = i < 256 ? first : second;
+    chain = std::fma(a(0, i), b(i, 0), chain);
+  }
+  EXPECT_EQ(matrix_product(a, b)(0, 0), first + second);
+  // xtensor-blas takes the same views; its bits are its own.
+  EXPECT_NEAR(xt::linalg::dot(a, b)(0, 0), first + second, 1e-4);
+}
+
+TEST(matrix_product, multiplies_parameters_where_they_lie) {
+  parameter_layout layout;
+  layout.add("w", {2, 3});
+  layout.add("v", {2, 3});
+  const std::vector<float> values{9, 9, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6};
+  const auto v = tensor_view(layout, std::span<const float>{values}, "v");
+  EXPECT_EQ(matrix_product(v, xt::transpose(v)), (float_matrix{{14, 32}, {32, 77}}));
+  EXPECT_EQ(xt::linalg::dot(v, xt::transpose(v)), (float_matrix{{14, 32}, {32, 77}}));
+}
+
+TEST(matrix_product, names_shapes_that_do_not_fit) {
+  const auto a = counted(2, 3, 1);
+  try {
+    matrix_product(a, a);
+    FAIL();
+  } catch (const std::invalid_argument& problem) {
+    EXPECT_NE(std::string{problem.what()}.find("2 x 3 times 2 x 3"), std::string::npos)
+      << problem.what();
+  }
+  const xt::xarray<float> line{1.0f, 2.0f};
+  EXPECT_THROW(matrix_product(line, a), std::invalid_argument);
 }
 
 } // namespace troupe::buffer_test
