@@ -5,6 +5,7 @@
 
 #include "data/checkpoint/checkpoint_layout.hpp"
 #include "data/checkpoint/checkpoint_output.hpp"
+#include "data/checkpoint/checkpoint_record.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "tests/support/plain_disk.hpp"
@@ -12,11 +13,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
+#include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace troupe::checkpoint_file_test {
+
 namespace {
 
 const std::string path = "folder/file";
@@ -313,4 +318,165 @@ TEST(checkpoint_file, a_missing_file_is_told_as_missing) {
 }
 
 } // namespace
+
+// Records that were not written by us: whatever stands in them, they are refused with the byte.
+
+namespace {
+
+std::vector<std::byte> record_of(const checkpoint& x) {
+  return checkpoint_record(x, shape_of(x));
+}
+
+std::string refusal_of(std::span<const std::byte> bytes) {
+  try {
+    parse_checkpoint_record(bytes, "file", 40);
+  } catch (const failure& error) {
+    EXPECT_EQ(error.code(), failure_code::bad_data);
+    EXPECT_EQ(error.where(), "file");
+    return error.reason();
+  }
+  return {};
+}
+
+TEST(checkpoint_record, what_was_written_is_read) {
+  const auto x = some_checkpoint(3, {7, 2, true, "job"});
+  const auto found = parse_checkpoint_record(record_of(x), "file", 40);
+  EXPECT_EQ(found.shape, (checkpoint_shape{7, 2, true}));
+  EXPECT_EQ(found.shape.tensor_count(), 4u);
+  auto head = x;
+  head.parameters = head.best_parameters = {};
+  head.slots.clear();
+  EXPECT_TRUE(same(found.head, head));
+}
+
+TEST(checkpoint_record, cut_at_any_byte_it_is_refused) {
+  const auto whole = record_of(some_checkpoint(3));
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_NE(refusal_of(std::span(whole).first(size)), "") << size;
+}
+
+TEST(checkpoint_record, some_zeros_may_follow_and_nothing_else) {
+  auto bytes = record_of(some_checkpoint(3));
+  bytes.resize(bytes.size() + 63);
+  EXPECT_EQ(refusal_of(bytes), "");
+  bytes.back() = std::byte{1};
+  EXPECT_TRUE(refusal_of(bytes).starts_with("something follows the record (byte "));
+  bytes.back() = std::byte{0};
+  bytes.push_back(std::byte{0});
+  EXPECT_TRUE(refusal_of(bytes).starts_with("something follows the record (byte "));
+}
+
+TEST(checkpoint_record, lengths_are_held_against_what_is_there) {
+  auto bytes = record_of(some_checkpoint(3));
+  const auto huge = ~uint64_t{0};
+  std::memcpy(bytes.data(), &huge, sizeof(huge)); // of the first text
+  EXPECT_EQ(refusal_of(bytes), "a length is beyond the record's end (byte 48)");
+  // A list's first item would already be beyond the end: a false length costs nothing.
+  auto x = some_checkpoint(3);
+  x.replicas.clear();
+  x.plateau = {};
+  x.reductions.clear();
+  for (auto& row : x.history) { // else it would not be the last
+    row.metrics.clear();
+    row.hash.reset();
+  }
+  bytes = record_of(x);
+  std::memcpy(bytes.data() + bytes.size() - 8, &huge, sizeof(huge));
+  EXPECT_TRUE(refusal_of(bytes).starts_with("a length is beyond"));
+}
+
+TEST(checkpoint_record, flags_are_those_that_are_written) {
+  auto x = some_checkpoint(3);
+  x.job_sha256 = x.arithmetic = "";
+  auto bytes = record_of(x);
+  bytes[6 * 8] = std::byte{16}; // after two texts, version, term and two counts
+  EXPECT_EQ(refusal_of(bytes), "flags that nobody writes (byte 89)");
+}
+
+} // namespace
+
+// A checkpoint that is written by ranges: the same file in any order, whole or none.
+
+namespace {
+
+// 2.5 chunks a tensor.
+
+// Whoever has a part of a tensor gives it when it has it.
+TEST(checkpoint_output, written_by_ranges_in_any_order_it_is_the_one_written_whole) {
+  plain_disk where;
+  const auto x = some_checkpoint(12, {large_count, 1, true, "job"});
+  write_checkpoint(where, path, x);
+  const auto whole = where.files[path];
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    std::mt19937_64 random{seed};
+    std::vector<std::pair<uint64_t, size_t>> ranges; // part, first element
+    const size_t size = 1 + random() % (large_count / 3);
+    for (uint64_t part = 0; part < 2; ++part)
+      for (size_t first = 0; first < large_count; first += size)
+        ranges.emplace_back(part, first);
+    std::ranges::shuffle(ranges, random);
+    where.files.erase(path);
+    checkpoint_output out{where, path, large_count};
+    for (const auto& [part, first] : ranges) {
+      const auto& tensor = part == 0 ? x.parameters : x.slots[0];
+      out.write(part, first, tensor.values().subspan(first, std::min(size, large_count - first)));
+    }
+    auto rest = x; // with as many slots, which nobody looks at
+    rest.parameters = {};
+    rest.slots.assign(1, {});
+    out.finish(rest);
+    EXPECT_EQ(where.files[path], whole) << seed;
+  }
+}
+
+TEST(checkpoint_output, with_a_gap_it_does_not_become_whole) {
+  plain_disk where;
+  const auto x = some_checkpoint(12, {10, 1, false, "job"});
+  checkpoint_output out{where, path, 10};
+  out.write(0, 0, x.parameters.values());
+  out.write(1, 0, x.slots[0].values().first(4));
+  out.write(1, 5, x.slots[0].values().last(5));
+  EXPECT_THROW(out.finish(x), std::logic_error);
+  EXPECT_THROW(checkpoint_file(where, path), failure);
+  EXPECT_THROW(out.write(1, 9, x.slots[0].values().first(2)), std::out_of_range);
+  out.write(1, 4, x.slots[0].values().subspan(4, 1));
+  out.finish(x);
+  EXPECT_TRUE(same(checkpoint_file(where, path).read(), x));
+}
+
+TEST(checkpoint_output, with_elements_that_came_twice_it_does_not_become_whole) {
+  plain_disk where;
+  const auto x = some_checkpoint(12, {10, 0, false, "job"});
+  checkpoint_output out{where, path, 10};
+  out.write(0, 0, x.parameters.values().first(6));
+  out.write(0, 4, x.parameters.values().last(6));
+  EXPECT_THROW(out.finish(x), std::logic_error);
+}
+
+// The checksums are of what the disk gives back: they must not bless what it got wrong.
+TEST(checkpoint_output, of_which_a_bit_flips_before_it_is_whole_is_not_finished) {
+  plain_disk where;
+  const auto x = some_checkpoint(12, {large_count, 1, true, "job"});
+  std::mt19937_64 random{3};
+  for (size_t i = 0; i < 20; ++i) {
+    where.files.erase(path);
+    checkpoint_output out{where, path, large_count};
+    out.write(1, 0, x.slots[0].values());
+    out.write(0, 1000, x.parameters.values().subspan(1000));
+    out.write(0, 0, x.parameters.values().first(1000));
+    auto& bytes = where.files[path];
+    const auto bit = 8 * 64 + random() % (8 * (bytes.size() - 64));
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    try {
+      out.finish(x);
+      FAIL() << bit;
+    } catch (const disk_error& error) {
+      EXPECT_EQ(error.operation(), "read back what was written to the file");
+    }
+    EXPECT_THROW(checkpoint_file(where, path), failure);
+  }
+}
+
+} // namespace
+
 } // namespace troupe::checkpoint_file_test
