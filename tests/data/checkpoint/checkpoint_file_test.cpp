@@ -8,6 +8,7 @@
 #include "data/checkpoint/checkpoint_record.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/plain_disk.hpp"
 #include "tests/support/some_checkpoint.hpp"
 
@@ -308,13 +309,9 @@ TEST(checkpoint_file, tensors_of_different_sizes_are_refused) {
 
 TEST(checkpoint_file, a_missing_file_is_told_as_missing) {
   const plain_disk where;
-  try {
-    checkpoint_file{where, path};
-    FAIL();
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::missing_input);
-    EXPECT_EQ(error.where(), path);
-  }
+  const auto error = test::failure_of([&] { checkpoint_file{where, path}; });
+  EXPECT_EQ(error.code(), failure_code::missing_input);
+  EXPECT_EQ(error.where(), path);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "data/checkpoint/checkpoint.hpp"
 #include "data/checkpoint/checkpoint_output.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/plain_disk.hpp"
 #include "tests/support/some_checkpoint.hpp"
 
@@ -36,18 +37,6 @@ protected:
 
   std::shared_ptr<plain_disk> where = std::make_shared<plain_disk>();
 };
-
-// What `action` fails with.
-template <class Action>
-failure failure_of(Action action) {
-  try {
-    action();
-  } catch (const failure& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing failed";
-  return {failure_code::internal, ""};
-}
 
 TEST_F(checkpoint_stores, names_hold_the_version_in_twelve_digits) {
   const auto store = make();
@@ -101,7 +90,7 @@ TEST_F(checkpoint_stores, a_failing_disk_costs_no_older_checkpoint_and_leaves_no
       const auto before = where->files;
       where->failing = operation;
       where->passes = operation == "write" ? passes : 0;
-      const auto error = failure_of([&] { store.write(some_checkpoint(2)); });
+      const auto error = test::failure_of([&] { store.write(some_checkpoint(2)); });
       EXPECT_EQ(error.code(), failure_code::io_error) << operation;
       EXPECT_EQ(error.where(), store.path_of(2));
       EXPECT_EQ(where->files, before) << operation;
@@ -152,12 +141,12 @@ TEST_F(checkpoint_stores, a_failed_range_fails_all_that_follow_until_it_is_dropp
   const auto give = [&] { store.write_range({4, 5, 0, 0, 0}, values); };
   where->failing = "write";
   where->error_number = ENOSPC;
-  const auto error = failure_of(give);
+  const auto error = test::failure_of(give);
   EXPECT_EQ(error.where(), store.path_of(4));
   EXPECT_NE(error.reason().find(" bytes needed, 1000 available"), std::string::npos);
   where->failing.clear();
-  EXPECT_EQ(failure_of(give).reason(), error.reason());
-  EXPECT_EQ(failure_of([&] { store.finish(some_checkpoint(4)); }).reason(), error.reason());
+  EXPECT_EQ(test::failure_of(give).reason(), error.reason());
+  EXPECT_EQ(test::failure_of([&] { store.finish(some_checkpoint(4)); }).reason(), error.reason());
   EXPECT_TRUE(where->files.empty());
   give();
   EXPECT_EQ(where->files.size(), 1u);
@@ -167,7 +156,8 @@ TEST_F(checkpoint_stores, an_unsynced_folder_costs_no_older_checkpoint) {
   auto store = make(1);
   store.write(some_checkpoint(1));
   where->failing = "sync_folder";
-  EXPECT_EQ(failure_of([&] { store.write(some_checkpoint(2)); }).code(), failure_code::io_error);
+  EXPECT_EQ(test::failure_of([&] { store.write(some_checkpoint(2)); }).code(),
+            failure_code::io_error);
   EXPECT_EQ(store.versions(), (std::vector<uint64_t>{1, 2}));
 }
 
@@ -175,7 +165,7 @@ TEST_F(checkpoint_stores, a_full_disk_is_told_with_need_and_room) {
   auto store = make();
   where->failing = "write";
   where->error_number = ENOSPC;
-  const auto error = failure_of([&] { store.write(some_checkpoint(2)); });
+  const auto error = test::failure_of([&] { store.write(some_checkpoint(2)); });
   EXPECT_EQ(error.code(), failure_code::io_error);
   const auto need = std::to_string(checkpoint_file_bytes(some_checkpoint(2), 5));
   EXPECT_TRUE(error.reason().ends_with(": " + need + " bytes needed, 1000 available"))
@@ -218,12 +208,12 @@ TEST_F(checkpoint_stores, a_file_with_the_name_of_another_version_is_not_taken_f
 TEST_F(checkpoint_stores, nothing_usable_is_a_failure_and_never_a_new_beginning) {
   auto store = make();
   store.write(some_checkpoint(1));
-  const auto foreign = failure_of([&] { store.latest("b2"); });
+  const auto foreign = test::failure_of([&] { store.latest("b2"); });
   EXPECT_EQ(foreign.code(), failure_code::mismatch);
   EXPECT_NE(foreign.reason().find(store.path_of(1) + ": it belongs to another job"),
             std::string::npos);
   damage(1);
-  const auto damaged = failure_of([&] { store.latest("a1"); });
+  const auto damaged = test::failure_of([&] { store.latest("a1"); });
   EXPECT_EQ(damaged.code(), failure_code::bad_data);
   EXPECT_EQ(damaged.where(), folder);
   EXPECT_NE(damaged.reason().find(store.path_of(1)), std::string::npos);
@@ -256,7 +246,7 @@ TEST_F(checkpoint_stores, other_jobs_files_are_neither_removed_nor_replaced) {
   store.write(some_checkpoint(2));
   store.write(some_checkpoint(3));
   EXPECT_EQ(store.versions(), (std::vector<uint64_t>{1, 3}));
-  const auto error = failure_of([&] { store.write(some_checkpoint(1)); });
+  const auto error = test::failure_of([&] { store.write(some_checkpoint(1)); });
   EXPECT_EQ(error.code(), failure_code::cannot_create);
   EXPECT_EQ(error.where(), store.path_of(1));
 }
@@ -283,7 +273,7 @@ TEST_F(checkpoint_stores, only_what_a_dead_process_left_is_removed_at_the_start)
 }
 
 TEST_F(checkpoint_stores, a_missing_folder_is_told_as_one) {
-  const auto error = failure_of([] { checkpoint_store(posix_disk(), "/no/such/folder"); });
+  const auto error = test::failure_of([] { checkpoint_store(posix_disk(), "/no/such/folder"); });
   EXPECT_EQ(error.code(), failure_code::cannot_create);
   EXPECT_EQ(error.where(), "/no/such/folder");
 }
@@ -308,22 +298,22 @@ TEST_F(checkpoint_stores, a_damaged_term_is_not_guessed) {
   for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
     bytes = whole;
     bytes[bit / 8] ^= std::byte{1} << (bit % 8);
-    EXPECT_EQ(failure_of([&] { store.read_term(); }).code(), failure_code::bad_data) << bit;
+    EXPECT_EQ(test::failure_of([&] { store.read_term(); }).code(), failure_code::bad_data) << bit;
   }
   for (size_t size = 0; size < whole.size(); ++size) {
     bytes.assign(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    EXPECT_EQ(failure_of([&] { store.read_term(); }).code(), failure_code::bad_data) << size;
+    EXPECT_EQ(test::failure_of([&] { store.read_term(); }).code(), failure_code::bad_data) << size;
   }
   bytes = whole;
   bytes.resize(100'000);
-  EXPECT_EQ(failure_of([&] { store.read_term(); }).where(), folder + "/term");
+  EXPECT_EQ(test::failure_of([&] { store.read_term(); }).where(), folder + "/term");
 }
 
 TEST_F(checkpoint_stores, a_term_that_cannot_be_written_leaves_the_old_one) {
   auto store = make();
   store.write_term(3);
   where->failing = "sync";
-  EXPECT_EQ(failure_of([&] { store.write_term(4); }).code(), failure_code::io_error);
+  EXPECT_EQ(test::failure_of([&] { store.write_term(4); }).code(), failure_code::io_error);
   EXPECT_EQ(store.read_term(), 3u);
   EXPECT_EQ(where->files.size(), 1u);
 }

@@ -1,6 +1,7 @@
 #include "data/disk/atomic_file.hpp"
 
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/process_limits.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -259,14 +260,7 @@ TEST(atomic_file, that_failed_once_fails_again) {
   const temporary_folder folder;
   atomic_file file{folder.path("out")};
   const std::string large(10'000, 'x');
-  const auto error_of = [&] {
-    try {
-      file.append(large);
-    } catch (const failure& error) {
-      return error.reason();
-    }
-    return std::string{};
-  };
+  const auto error_of = [&] { return test::failure_of([&] { file.append(large); }, "").reason(); };
   const auto first = [&] {
     file_size_limit limit(4096);
     return error_of();

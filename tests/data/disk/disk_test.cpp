@@ -4,6 +4,7 @@
 
 #include "data/disk/scratch_tensor.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/plain_disk.hpp"
 #include "tests/support/process_limits.hpp"
 #include "tests/support/some_checkpoint.hpp"
@@ -165,14 +166,12 @@ TEST(scratch_tensor, a_full_disk_is_told_when_room_is_taken_or_by_a_write) {
   for (const std::string operation : {"reserve", "write"}) {
     where->failing = operation;
     where->passes = 0;
-    try {
+    const auto error = test::failure_of([&] {
       scratch_pool{where, "run", 100, 1}.acquire()->write(0, some_tensor(100, 1).values());
-      FAIL();
-    } catch (const failure& error) {
-      EXPECT_EQ(error.code(), failure_code::io_error);
-      EXPECT_EQ(error.where(), "run");
-      EXPECT_TRUE(error.reason().ends_with(": 400 bytes needed, 1000 available")) << error.reason();
-    }
+    });
+    EXPECT_EQ(error.code(), failure_code::io_error);
+    EXPECT_EQ(error.where(), "run");
+    EXPECT_TRUE(error.reason().ends_with(": 400 bytes needed, 1000 available")) << error.reason();
     EXPECT_TRUE(where->files.empty());
   }
 }

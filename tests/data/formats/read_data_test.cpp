@@ -3,6 +3,7 @@
 #include "data/formats/read_data.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/prepare.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -55,16 +56,11 @@ TEST(read_data, a_file_like_none_of_them_is_refused_with_what_was_seen) {
   temporary_folder folder;
   const auto path = folder.write("rows.bin", "\x7f"
                                              "ELF\2\1\1");
-  try {
-    read_data(path);
-    ADD_FAILURE() << "was read";
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::bad_data);
-    EXPECT_EQ(error.where(), path);
-    EXPECT_NE(error.reason().find("'\\x7fELF\\x02\\x01\\x01'"), std::string::npos)
-      << error.reason();
-    EXPECT_NE(error.hint().find("data.format"), std::string::npos);
-  }
+  const auto error = test::failure_of([&] { read_data(path); });
+  EXPECT_EQ(error.code(), failure_code::bad_data);
+  EXPECT_EQ(error.where(), path);
+  EXPECT_NE(error.reason().find("'\\x7fELF\\x02\\x01\\x01'"), std::string::npos) << error.reason();
+  EXPECT_NE(error.hint().find("data.format"), std::string::npos);
   EXPECT_THROW(read_data(folder.path("none")), failure);
   EXPECT_THROW(read_data(folder.path()), failure);
 }
@@ -125,16 +121,6 @@ read_options by_column(const std::string& name, const std::string& target = "las
   result.client = name;
   result.target = target;
   return result;
-}
-
-failure failure_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const failure& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return {failure_code::internal, ""};
 }
 
 } // namespace
@@ -200,7 +186,7 @@ TEST(client_column, that_cannot_be_is_refused) {
   temporary_folder folder;
   const auto path = folder.write("rows.csv", "user,x,y\nb,1,1\nd,2,2\n");
   const auto reason = [&](const std::string& file, const std::string& column) {
-    return failure_of([&] { read_data(file, by_column(column)); }).reason();
+    return test::failure_of([&] { read_data(file, by_column(column)); }).reason();
   };
   EXPECT_EQ(reason(path, "usr"), "there is no column 'usr'");
   EXPECT_EQ(reason(path, "y"), "the column 'y' is the target: it names no clients");
@@ -231,18 +217,19 @@ TEST(client_files, are_a_client_each_in_order_of_their_names) {
 TEST(client_files, that_do_not_go_together_are_refused_by_name) {
   temporary_folder folder;
   const auto pattern = (std::filesystem::path{folder.path()} / "*.csv").string();
-  EXPECT_EQ(failure_of([&] { read_client_files(pattern, {}); }).code(),
+  EXPECT_EQ(test::failure_of([&] { read_client_files(pattern, {}); }).code(),
             failure_code::missing_input);
   folder.write("a.csv", "x,y\n3,30\n");
   const auto odd = folder.write("b.csv", "z,y\n3,30\n");
-  const auto refused = failure_of([&] { read_client_files(pattern, {}); });
+  const auto refused = test::failure_of([&] { read_client_files(pattern, {}); });
   EXPECT_EQ(refused.code(), failure_code::bad_data);
   EXPECT_EQ(refused.where(), odd);
   // Text among numbers is of the file that has it.
   folder.write("b.csv", "x,y\n1,2\n3,much\n");
-  EXPECT_EQ(
-    failure_of([&] { to_dataset(read_client_files(pattern, {}), target_use::numbers); }).where(),
-    odd + ":3");
+  EXPECT_EQ(test::failure_of([&] {
+              to_dataset(read_client_files(pattern, {}), target_use::numbers);
+            }).where(),
+            odd + ":3");
   folder.write("c.csv", "x,y\n1,2\n");
   EXPECT_EQ(to_dataset(read_client_files(pattern, {}), target_use::labels).classes.size(), 3u);
 }
@@ -254,8 +241,9 @@ TEST(client_files, of_texts_are_refused_because_each_has_a_vocabulary_of_its_own
   options.format = file_format::text;
   options.text.window = 1;
   const auto pattern = (std::filesystem::path{folder.path()} / "*.csv").string();
-  EXPECT_NE(failure_of([&] { read_client_files(pattern, options); }).reason().find("vocabulary"),
-            std::string::npos);
+  EXPECT_NE(
+    test::failure_of([&] { read_client_files(pattern, options); }).reason().find("vocabulary"),
+    std::string::npos);
 }
 
 } // namespace troupe::read_data_test

@@ -2,6 +2,7 @@
 
 #include "data/disk/secret_file.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/process_limits.hpp"
 
 #include <gtest/gtest.h>
@@ -18,12 +19,7 @@ using test::hours_around_now;
 
 template <class Call>
 failure_code code_of(Call call) {
-  try {
-    call();
-  } catch (const failure& error) {
-    return error.code();
-  }
-  return failure_code::diverged;
+  return test::failure_of([&] { call(); }, "").code();
 }
 
 mode_t mode_of(const std::string& path) {

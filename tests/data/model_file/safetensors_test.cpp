@@ -3,6 +3,7 @@
 #include "data/model_file/safetensors_header.hpp"
 #include "data/text/digest.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -51,14 +52,10 @@ void expect_refused(const std::string& content, const std::string& part) {
   SCOPED_TRACE(part);
   temporary_folder folder;
   auto path = folder.write("model.safetensors", content);
-  try {
-    read_safetensors(path);
-    ADD_FAILURE() << "was read";
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::bad_data);
-    EXPECT_EQ(error.where(), path);
-    EXPECT_NE(error.reason().find(part), std::string::npos) << error.what();
-  }
+  const auto error = test::failure_of([&] { read_safetensors(path); });
+  EXPECT_EQ(error.code(), failure_code::bad_data);
+  EXPECT_EQ(error.where(), path);
+  EXPECT_NE(error.reason().find(part), std::string::npos) << error.what();
 }
 
 } // namespace
@@ -149,12 +146,8 @@ TEST(safetensors, callers_must_give_what_the_layout_says) {
 
 TEST(safetensors, missing_files_are_told_as_such) {
   temporary_folder folder;
-  try {
-    read_safetensors(folder.path("none"));
-    ADD_FAILURE() << "was read";
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::missing_input);
-  }
+  const auto error = test::failure_of([&] { read_safetensors(folder.path("none")); });
+  EXPECT_EQ(error.code(), failure_code::missing_input);
 }
 
 TEST(safetensors, files_cut_anywhere_are_refused) {

@@ -7,6 +7,7 @@
 #include "data/rows_file/rows_writer.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/synthetic.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -133,17 +134,13 @@ TEST(rows_file, a_file_that_becomes_shorter_ends_with_an_error_and_no_signal) {
   const rows_file file{path};
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
   EXPECT_NO_THROW(file.read_chunk(0));
-  try {
-    file.read_chunk(19);
-    FAIL();
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::bad_data);
-    EXPECT_NE(error.reason().find("shorter than when it was opened"), std::string::npos)
-      << error.reason();
-    EXPECT_NE(error.reason().find("of chunk 19 (rows 1900 to 1999"), std::string::npos)
-      << error.reason();
-    EXPECT_EQ(error.where(), path);
-  }
+  const auto error = test::failure_of([&] { file.read_chunk(19); });
+  EXPECT_EQ(error.code(), failure_code::bad_data);
+  EXPECT_NE(error.reason().find("shorter than when it was opened"), std::string::npos)
+    << error.reason();
+  EXPECT_NE(error.reason().find("of chunk 19 (rows 1900 to 1999"), std::string::npos)
+    << error.reason();
+  EXPECT_EQ(error.where(), path);
 }
 
 // Any one bit: in the header it is no such file or another one, in the rows a checksum tells.

@@ -3,6 +3,7 @@
 #include "data/records/run_recorder.hpp"
 #include "data/run_folder/flight_files.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -99,13 +100,11 @@ TEST(run_directory, folder_without_write_permission_is_refused_before_training) 
 
 TEST(run_directory, a_name_that_is_too_long_is_no_matter_of_permissions) {
   temporary_folder folder;
-  try {
+  const auto error = test::failure_of([&] {
     run_directory{folder.path(std::string(300, 'x')), earlier_run::refuse};
-    FAIL();
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::cannot_create);
-    EXPECT_EQ(error.hint(), "set output.directory to a shorter path");
-  }
+  });
+  EXPECT_EQ(error.code(), failure_code::cannot_create);
+  EXPECT_EQ(error.hint(), "set output.directory to a shorter path");
 }
 
 TEST(run_directory, second_user_of_a_folder_is_refused_and_told_the_first) {
@@ -181,13 +180,9 @@ TEST(run_directory, files_for_tensorboard_stay_where_a_run_goes_on_or_others_wro
 TEST(run_directory, a_refusal_names_both_ways_out) {
   temporary_folder folder;
   folder.write("summary.json", "old");
-  try {
-    run_directory{folder.path(), earlier_run::refuse};
-    FAIL();
-  } catch (const failure& error) {
-    EXPECT_NE(error.hint().find("--resume"), std::string::npos);
-    EXPECT_NE(error.hint().find("--overwrite"), std::string::npos);
-  }
+  const auto error = test::failure_of([&] { run_directory{folder.path(), earlier_run::refuse}; });
+  EXPECT_NE(error.hint().find("--resume"), std::string::npos);
+  EXPECT_NE(error.hint().find("--overwrite"), std::string::npos);
 }
 
 TEST(run_directory, resuming_takes_away_the_summary_alone) {
@@ -209,16 +204,13 @@ TEST(run_directory, another_job_is_told_by_what_differs) {
   EXPECT_NO_THROW(run.expect_identity("seed = 1\n")) << "an empty folder is anybody's";
   run.begin("", "seed = 1\nmodel.hidden = 6\nmodel.hidden = 7\n");
   EXPECT_NO_THROW(run.expect_identity("seed = 1\nmodel.hidden = 6\nmodel.hidden = 7\n"));
-  try {
-    run.expect_identity("seed = 2\nmodel.hidden = 6\nmodel.bias = 0\n");
-    FAIL();
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::cannot_create);
-    EXPECT_EQ(error.where(), folder.path());
-    EXPECT_EQ(error.reason(), "the run directory holds another job, which differs in model.bias, "
-                              "model.hidden, seed");
-    EXPECT_NE(error.hint().find("--overwrite instead of --resume"), std::string::npos);
-  }
+  const auto error =
+    test::failure_of([&] { run.expect_identity("seed = 2\nmodel.hidden = 6\nmodel.bias = 0\n"); });
+  EXPECT_EQ(error.code(), failure_code::cannot_create);
+  EXPECT_EQ(error.where(), folder.path());
+  EXPECT_EQ(error.reason(), "the run directory holds another job, which differs in model.bias, "
+                            "model.hidden, seed");
+  EXPECT_NE(error.hint().find("--overwrite instead of --resume"), std::string::npos);
 }
 
 TEST(run_directory, a_run_that_does_not_say_whose_it_is_is_nobodys) {
@@ -235,13 +227,9 @@ TEST(run_directory, file_that_cannot_be_removed_is_named) {
   folder.write("x", "");
   std::filesystem::create_directories(folder.path("summary.json/inner"));
   run_directory run{folder.path(), earlier_run::replace};
-  try {
-    run.begin("", "");
-    FAIL();
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::cannot_create);
-    EXPECT_EQ(error.where(), folder.path("summary.json"));
-  }
+  const auto error = test::failure_of([&] { run.begin("", ""); });
+  EXPECT_EQ(error.code(), failure_code::cannot_create);
+  EXPECT_EQ(error.where(), folder.path("summary.json"));
 }
 
 } // namespace

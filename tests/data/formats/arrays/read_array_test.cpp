@@ -3,6 +3,7 @@
 #include "data/formats/arrays/read_array.hpp"
 
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/reference.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -52,17 +53,14 @@ void expect_refused(const std::string& content, const std::vector<std::string>& 
     SCOPED_TRACE(said[0]);
     temporary_folder folder;
     const auto path = folder.write("rows", stored);
-    try {
-      read_array(path, {folder.write("labels", label_content)});
-      ADD_FAILURE() << "was read";
-    } catch (const failure& error) {
-      EXPECT_EQ(error.code(), failure_code::bad_data);
-      EXPECT_TRUE(error.where() == path || error.where() == folder.path("labels")) << error.where();
-      EXPECT_FALSE(error.hint().empty());
-      for (const auto& part : said)
-        EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-          << error.what() << "\n  lacks: " << part;
-    }
+    const auto error =
+      test::failure_of([&] { read_array(path, {folder.write("labels", label_content)}); });
+    EXPECT_EQ(error.code(), failure_code::bad_data);
+    EXPECT_TRUE(error.where() == path || error.where() == folder.path("labels")) << error.where();
+    EXPECT_FALSE(error.hint().empty());
+    for (const auto& part : said)
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+        << error.what() << "\n  lacks: " << part;
   }
 }
 
@@ -192,15 +190,11 @@ TEST(read_array, bad_headers_are_refused_where_they_stand) {
 TEST(read_array, a_header_that_promises_too_much_costs_nothing) {
   const auto huge = "\0\0\x0e\2\xff\xff\xff\xff\0\xff\xff\xff"s;
   temporary_folder folder;
-  try {
-    read_array(folder.write("rows", huge + "12345678"), {folder.write("labels", labels)});
-    ADD_FAILURE() << "was read";
-  } catch (const failure& error) {
-    EXPECT_NE(std::string(error.what()).find("promises 576460717809467400 bytes"),
-              std::string::npos)
-      << error.what();
-    EXPECT_NE(std::string(error.what()).find("8 follow, at byte 12"), std::string::npos);
-  }
+  const auto error = test::failure_of(
+    [&] { read_array(folder.write("rows", huge + "12345678"), {folder.write("labels", labels)}); });
+  EXPECT_NE(std::string(error.what()).find("promises 576460717809467400 bytes"), std::string::npos)
+    << error.what();
+  EXPECT_NE(std::string(error.what()).find("8 follow, at byte 12"), std::string::npos);
   // The size of compressed data is not known: reading ends with them, and so does the memory.
   expect_refused(huge, {"bytes"});
   expect_refused("\0\0\x08\3\1\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"s,
@@ -217,12 +211,10 @@ TEST(read_array, files_of_another_length_are_refused) {
   temporary_folder folder;
   const auto label_path = folder.write("labels", labels);
   const auto message = [&](const std::string& content) -> std::string {
-    try {
-      read_array(folder.write("rows", gzip_text(content)), {label_path});
-    } catch (const failure& error) {
-      return error.reason();
-    }
-    return "was read";
+    return test::failure_of(
+             [&] { read_array(folder.write("rows", gzip_text(content)), {label_path}); },
+             "was read")
+      .reason();
   };
   EXPECT_EQ(message(images.substr(0, 20)), "the file ends within the values, at byte 20");
   EXPECT_EQ(message(images + "x"), "bytes follow the last value, at byte 24");
@@ -242,12 +234,8 @@ TEST(read_array, labels_must_belong_to_the_rows) {
   expect_refused(images, {"2 x 2"}, "\0\0\x08\2\0\0\0\2\0\0\0\2\7\3\1\1"s);
   temporary_folder folder;
   const auto path = folder.write("rows.idx", images);
-  try {
-    read_array(path);
-    ADD_FAILURE() << "was read";
-  } catch (const failure& error) {
-    EXPECT_EQ(error.hint(), "name the file of the labels: data.labels_file");
-  }
+  const auto error = test::failure_of([&] { read_array(path); });
+  EXPECT_EQ(error.hint(), "name the file of the labels: data.labels_file");
 }
 
 TEST(read_array, columns_that_lose_digits_as_float32_are_named) {

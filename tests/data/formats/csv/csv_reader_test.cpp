@@ -5,6 +5,7 @@
 #include "data/formats/csv/csv.hpp"
 #include "data/formats/csv/csv_rows.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/joined_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -121,12 +122,8 @@ TEST_F(csv_parts, columns_that_are_not_there_are_told_with_the_nearest) {
   const auto reader = open("width,height,kind\n1,2,3\n");
   for (const auto* wanted : {"3", "", "99999999999999999999", "hat"})
     EXPECT_THROW(reader.find_column(wanted), failure) << wanted;
-  try {
-    reader.find_column("widht");
-    FAIL();
-  } catch (const failure& problem) {
-    EXPECT_EQ(problem.hint(), "did you mean 'width'?");
-  }
+  const auto problem = test::failure_of([&] { reader.find_column("widht"); });
+  EXPECT_EQ(problem.hint(), "did you mean 'width'?");
 }
 
 TEST_F(csv_parts, features_are_those_asked_for_in_that_order) {
@@ -144,20 +141,13 @@ TEST_F(csv_parts, features_are_those_asked_for_in_that_order) {
 
 // The last column is the target unless the job says otherwise.
 TEST_F(csv_parts, text_where_numbers_should_be_may_be_the_target) {
-  try {
-    read_csv(folder.write("rows.csv", "diagnosis,size\nmalignant,3\n"));
-    FAIL();
-  } catch (const failure& problem) {
-    EXPECT_NE(problem.hint().find("data.target = \"diagnosis\""), std::string::npos);
-  }
+  const auto problem =
+    test::failure_of([&] { read_csv(folder.write("rows.csv", "diagnosis,size\nmalignant,3\n")); });
+  EXPECT_NE(problem.hint().find("data.target = \"diagnosis\""), std::string::npos);
   csv_options chosen;
   chosen.target = "size";
-  try {
-    read_csv(folder.path("rows.csv"), chosen);
-    FAIL();
-  } catch (const failure& problem) {
-    EXPECT_EQ(problem.hint().find("data.target"), std::string::npos);
-  }
+  const auto other = test::failure_of([&] { read_csv(folder.path("rows.csv"), chosen); });
+  EXPECT_EQ(other.hint().find("data.target"), std::string::npos);
 }
 
 TEST_F(csv_parts, complain_as_the_reader_of_whole_files_does) {

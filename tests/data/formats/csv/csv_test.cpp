@@ -3,6 +3,7 @@
 #include "data/formats/csv/csv.hpp"
 
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -51,17 +52,13 @@ void expect_refused(const bad_file& file) {
   SCOPED_TRACE(file.name);
   temporary_folder folder;
   auto path = folder.write("rows.csv", file.content);
-  try {
-    read_csv(path, file.options);
-    ADD_FAILURE() << "was read";
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::bad_data);
-    EXPECT_EQ(error.where(), path + std::string(file.where));
-    EXPECT_FALSE(error.hint().empty());
-    for (const auto& part : file.said)
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-        << error.what() << "\n  lacks: " << part;
-  }
+  const auto error = test::failure_of([&] { read_csv(path, file.options); });
+  EXPECT_EQ(error.code(), failure_code::bad_data);
+  EXPECT_EQ(error.where(), path + std::string(file.where));
+  EXPECT_FALSE(error.hint().empty());
+  for (const auto& part : file.said)
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+      << error.what() << "\n  lacks: " << part;
 }
 
 std::string utf16(std::string_view text, bool mark, bool big_endian) {

@@ -2,6 +2,7 @@
 
 #include "data/formats/libsvm/libsvm.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/joined_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -27,17 +28,13 @@ void expect_refused(const std::string& content, const std::string& where,
   SCOPED_TRACE(content.substr(0, 60));
   temporary_folder folder;
   const auto path = folder.write("rows.svm", content);
-  try {
-    read_libsvm(path, options);
-    ADD_FAILURE() << "was read";
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::bad_data);
-    EXPECT_EQ(error.where(), path + where);
-    EXPECT_FALSE(error.hint().empty());
-    for (const auto& part : said)
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-        << error.what() << "\n  lacks: " << part;
-  }
+  const auto error = test::failure_of([&] { read_libsvm(path, options); });
+  EXPECT_EQ(error.code(), failure_code::bad_data);
+  EXPECT_EQ(error.where(), path + where);
+  EXPECT_FALSE(error.hint().empty());
+  for (const auto& part : said)
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+      << error.what() << "\n  lacks: " << part;
 }
 
 const libsvm_options from_zero{.index_base = 0};

@@ -4,6 +4,7 @@
 #include "data/formats/text/read_text.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/utf8.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/joined_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -206,18 +207,12 @@ TEST(read_text, a_text_has_to_be_called_one) {
   const temporary_folder folder;
   const auto path = folder.write("some.txt", "Once upon a time");
   EXPECT_EQ(format_by_name(path), std::nullopt);
-  try {
-    format_of(path);
-    FAIL();
-  } catch (const failure& error) {
-    EXPECT_TRUE(says(error.hint(), "\"text\" for a model of characters"));
-  }
-  try { // its commas make it look like another format
+  const auto error = test::failure_of([&] { format_of(path); });
+  EXPECT_TRUE(says(error.hint(), "\"text\" for a model of characters"));
+  const auto of_prose = test::failure_of([&] { // its commas make it look like another format
     read_data(folder.write("prose.txt", "Once, upon a time,\nthere was\n"));
-    FAIL();
-  } catch (const failure& error) {
-    EXPECT_TRUE(says(error.hint(), "or is it a text for a model of characters?"));
-  }
+  });
+  EXPECT_TRUE(says(of_prose.hint(), "or is it a text for a model of characters?"));
   read_options options;
   options.format = file_format::text;
   options.text.window = 4;
