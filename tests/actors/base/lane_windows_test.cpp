@@ -1,6 +1,9 @@
 #include "actors/base/lane_windows.hpp"
 
+#include "actors/base/job_rows.hpp"
+#include "coordinators/step/timeline.hpp"
 #include "data/rows_file/rows_writer.hpp"
+#include "data/training_rows/prepare.hpp"
 #include "data/training_rows/stored_source.hpp"
 #include "data/training_rows/synthetic.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -8,9 +11,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace troupe::lane_windows_test {
 
@@ -120,6 +125,87 @@ TEST(lane_mixing, sorted_rows_are_told_from_mixed_ones) {
     EXPECT_FALSE(missed_in(sorted, 100, seed)) << "a window of all rows mixes them";
   }
   EXPECT_GE(missed, 5u) << "8 of 32 chunks have none of a class in 6 of 10 orders";
+}
+
+// Which rows of the data a step trains on, as people count them: the rows of each way of splitting are found again.
+
+namespace {
+
+constexpr uint64_t seed = 5;
+constexpr size_t numbered_count = 40;
+
+/// The feature of a row says which row it was.
+dataset numbered_rows() {
+  dataset x;
+  x.row_count = numbered_count;
+  x.feature_count = x.target_count = 1;
+  x.feature_names = {"number"};
+  x.target_names = {"y"};
+  x.targets.resize(numbered_count);
+  for (size_t i = 0; i < numbered_count; ++i)
+    x.features.push_back(static_cast<float>(i));
+  return x;
+}
+
+struct named_rows {
+  std::shared_ptr<const prepared_data> data;
+  row_namer names;
+};
+
+named_rows prepared(const prepare_options& options, const part_fractions& kept,
+                    const std::function<void(prepared_data&)>& change = {}) {
+  auto data = prepare(numbered_rows(), options);
+  if (change)
+    change(data);
+  named_rows result;
+  result.data = std::make_shared<const prepared_data>(std::move(data));
+  timeline plan;
+  plan.row_count = result.data->train.row_count;
+  plan.batch_size = 7;
+  plan.slice_count = 2;
+  plan.epoch_count = 2;
+  const auto rows = std::make_shared<const job_rows>(rows_of(result.data), plan, seed, 1);
+  result.names = {rows, seed, "", kept, options.chunk_rows, result.data->source_rows};
+  return result;
+}
+
+void expect_true_names(const named_rows& x) {
+  batch_reader reader;
+  for (uint64_t step = 0; step < 8; ++step)
+    for (size_t slice = 0; slice < 2; ++slice) {
+      const auto seen = x.names.rows->of_slice(step, slice, reader).features;
+      const auto named = x.names.rows_of(step, slice);
+      EXPECT_TRUE(std::ranges::equal(seen, named, {}, {}, [](size_t i) { return float(i); }))
+        << "step " << step << ", slice " << slice;
+    }
+}
+
+} // namespace
+
+TEST(row_namer, finds_the_rows_of_each_way_to_split) {
+  const part_fractions kept{0.2, 0.1};
+  expect_true_names(prepared({seed}, {}));
+  expect_true_names(prepared({seed, kept.test, false, kept.validation}, kept));
+  expect_true_names(prepared({seed, kept.test, false, kept.validation, 8}, kept));
+  expect_true_names(prepared({seed, 0.2, false, 0, 0, false, {1, 4}}, {0.2, 0}));
+}
+
+TEST(row_namer, rows_of_files_of_their_own_are_none_of_the_data) {
+  const auto x =
+    prepared({seed, 0.2}, {0.2, 0}, [](prepared_data& data) { data.validation = numbered_rows(); });
+  expect_true_names(x);
+}
+
+TEST(row_namer, counts_from_one_and_names_a_few) {
+  auto x = prepared({seed}, {});
+  const auto first = x.names.rows_of(0, 0).front();
+  EXPECT_EQ(x.names.words(0, std::vector<size_t>{}), "rows of the data");
+  const auto words = x.names.words(0, std::vector<size_t>{0});
+  EXPECT_NE((' ' + words + ' ').find(' ' + std::to_string(first + 1)), std::string::npos) << words;
+  EXPECT_TRUE(words.starts_with("rows ") && words.ends_with(" of the data")) << words;
+  x.names.file = "digits.csv";
+  const auto all = x.names.words(0, 12, std::vector<size_t>{0, 1});
+  EXPECT_TRUE(all.ends_with(" more of digits.csv")) << all;
 }
 
 } // namespace troupe::lane_windows_test

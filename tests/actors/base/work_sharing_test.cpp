@@ -2,6 +2,8 @@
 
 #include "actors/base/work_sharing.hpp"
 
+#include "actors/base/work_gauge.hpp"
+
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -169,6 +171,21 @@ TEST_F(shared_work, a_sleeping_thread_is_woken_while_another_works) {
   EXPECT_TRUE(heard);
   caf::anon_send_exit(busy, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(other, caf::exit_reason::user_shutdown);
+}
+
+TEST(work_gauge, a_time_in_which_the_process_stood_still_is_no_work) {
+  work_gauge gauge;
+  constexpr moment begin{1h};
+  gauge.begin(begin, {trace_kind::slice, 3, 1});
+  gauge.restart(begin + 16s);
+  EXPECT_EQ(gauge.since(), begin + 16s);
+  gauge.end(begin + 17s, true);
+  EXPECT_NEAR(gauge.longest() / 1ms, 1000, 1);
+  gauge.begin(begin + 20s, {trace_kind::slice, 4, 1});
+  gauge.end(begin + 40s, true); // it ended before anybody saw that the process had stood still
+  gauge.restart(begin + 40s);
+  EXPECT_EQ(gauge.since(), std::nullopt) << "nothing is under way";
+  EXPECT_EQ(gauge.longest(), 0s);
 }
 
 } // namespace troupe::work_sharing_test

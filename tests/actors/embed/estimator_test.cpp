@@ -2,14 +2,17 @@
 
 #include "actors/embed/estimator.hpp"
 
+#include "actors/embed/verify_in_company.hpp"
 #include "actors/protocol/training_progress.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/training.hpp"
-
-#include <gtest/gtest.h>
+#include "tests/support/wave.hpp"
 
 #include <caf/event_based_actor.hpp>
+
+#include <gtest/gtest.h>
 
 #include <xtensor/xarray.hpp>
 #include <xtensor/xbuilder.hpp>
@@ -20,6 +23,7 @@
 #include <limits>
 
 namespace troupe::estimator_test {
+
 namespace {
 
 constexpr size_t row_count = 300;
@@ -224,14 +228,9 @@ TEST(estimator, tells_which_value_is_not_finite) {
   auto rows = plane_rows();
   rows[5] = std::numeric_limits<float>::quiet_NaN();
   estimator plane;
-  try {
-    plane.fit(view_of(rows), sides(rows));
-    FAIL();
-  } catch (const failure& problem) {
-    EXPECT_EQ(problem.code(), failure_code::bad_data);
-    EXPECT_EQ(problem.reason(),
-              "the data set does not hold together: row 2, '1': nan is not finite");
-  }
+  const auto problem = test::failure_of([&] { plane.fit(view_of(rows), sides(rows)); });
+  EXPECT_EQ(problem.code(), failure_code::bad_data);
+  EXPECT_EQ(problem.reason(), "the data set does not hold together: row 2, '1': nan is not finite");
 }
 
 TEST(estimator, learns_scaled_targets_and_tells_them_in_their_unit) {
@@ -314,13 +313,9 @@ TEST(estimator, tells_wrong_options_by_their_key) {
   options.optimizer.learning_rate = -1;
   estimator wrong{options};
   const auto rows = plane_rows();
-  try {
-    wrong.fit(view_of(rows), sides(rows));
-    FAIL();
-  } catch (const failure& problem) {
-    EXPECT_EQ(problem.code(), failure_code::bad_job);
-    EXPECT_TRUE(problem.reason().starts_with("optimizer.learning_rate: "));
-  }
+  const auto problem = test::failure_of([&] { wrong.fit(view_of(rows), sides(rows)); });
+  EXPECT_EQ(problem.code(), failure_code::bad_job);
+  EXPECT_TRUE(problem.reason().starts_with("optimizer.learning_rate: "));
 }
 
 TEST(estimator, takes_the_epoch_with_the_least_validation_loss) {
@@ -352,13 +347,79 @@ TEST(estimator, keeps_its_model_when_another_fit_diverges) {
   auto huge = rows;
   for (auto& x : huge)
     x *= 1e15f;
-  try {
-    plane.fit(view_of(huge), plane_targets(rows));
-    FAIL();
-  } catch (const failure& problem) {
-    EXPECT_EQ(problem.code(), failure_code::diverged);
-  }
+  const auto problem = test::failure_of([&] { plane.fit(view_of(huge), plane_targets(rows)); });
+  EXPECT_EQ(problem.code(), failure_code::diverged);
   EXPECT_EQ(plane.model().data_sha256, sha256);
 }
+
+namespace {
+
+struct no_options {};
+
+// A wave that counts its calls where it should keep nothing: in the workspace, of which each replica
+// has its own.
+class counting_wave : public model {
+public:
+  explicit counting_wave(const model_input& input)
+    : model(input.features, input.outputs, input.loss), inner_({}, input) {
+    layout_ = inner_.layout();
+  }
+  batch_sums evaluate(std::span<const float> p, const batch& rows,
+                      workspace& memory) const override {
+    return inner_.evaluate(p, rows, memory);
+  }
+
+private:
+  void do_initialize(uint64_t seed, const index_range& elements,
+                     std::span<float> out) const override {
+    inner_.initialize(seed, elements, out);
+  }
+  batch_sums do_gradient(std::span<const float> p, const batch& rows, std::span<float> out,
+                         workspace& memory, const gradient_listener*) const override {
+    const auto sums = inner_.gradient(p, rows, out, memory);
+    auto& calls = memory.slot(9, 1)[0];
+    out[0] += 1e-3f * ++calls;
+    return sums;
+  }
+  void do_predict(std::span<const float> p, const batch& rows, std::span<float> out,
+                  workspace& memory) const override {
+    inner_.predict(p, rows, out, memory);
+  }
+
+  wave inner_;
+};
+
+job job_of(const std::string& kind) {
+  auto x = test::small_job();
+  x.data.synthetic = synthetic_kind::regression;
+  x.data.features = 1;
+  x.model = {};
+  x.model.own.kind = kind;
+  x.training.slices.reset();
+  return x;
+}
+
+TEST(verify_in_company, finds_nothing_in_a_model_that_keeps_nothing) {
+  add_wave();
+  test::real_system host{3};
+  EXPECT_EQ(findings_text(verify_in_company(*host.system, job_of("wave"))), "");
+  auto members = job_of("wave");
+  members.training.strategy = strategy_kind::parameters;
+  members.training.members = 3;
+  EXPECT_EQ(findings_text(verify_in_company(*host.system, members)), "");
+}
+
+TEST(verify_in_company, finds_a_model_whose_gradient_depends_on_who_asked_before) {
+  models().add<no_options>("counting", {}, {}, [](const no_options&, const model_input& input) {
+    return std::make_unique<counting_wave>(input);
+  });
+  test::real_system host{3};
+  const auto found = verify_in_company(*host.system, job_of("counting"));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].where, "replicas: 2");
+  EXPECT_EQ(found[1].where, "replicas: 3");
+}
+
+} // namespace
 
 } // namespace troupe::estimator_test

@@ -5,6 +5,7 @@
 #include "actors/protocol/collective_messages.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
 #include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/payload.hpp"
 #include "actors/protocol/status_messages.hpp"
 #include "actors/protocol/tensor_messages.hpp"
 #include "actors/protocol/write_messages.hpp"
@@ -16,11 +17,16 @@
 #include <caf/actor_system_config.hpp>
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>
+#include <caf/error.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <type_traits>
+#include <vector>
 
 namespace troupe::protocol_test {
 
@@ -346,4 +352,194 @@ TEST_F(protocol, every_cut_of_a_message_is_an_error) {
   for (const auto& piece : pieces_of_all_kinds())
     expect_refused(sent_piece{{process_b, piece}});
 }
+
+// The messages of collectives on a wire: what is written is read, and nothing else is.
+
+namespace {
+
+class collective_messages : public testing::Test {
+protected:
+  collective_messages() {
+    configure(config_);
+    system_.emplace(config_);
+  }
+
+  template <class T>
+  std::vector<char> saved(T message) {
+    std::vector<char> bytes;
+    caf::binary_serializer sink{*system_, bytes};
+    EXPECT_FALSE(sink(message));
+    return bytes;
+  }
+
+  /// Nothing when it cannot be read.
+  template <class T>
+  std::optional<T> loaded(const std::vector<char>& bytes) {
+    std::optional<T> result{T{}};
+    caf::binary_deserializer source{*system_, bytes};
+    if (source(*result))
+      result.reset();
+    return result;
+  }
+
+  template <class T>
+  void expect_survives(const T& message) {
+    EXPECT_EQ(loaded<T>(saved(message)), message);
+  }
+
+  caf::actor_system_config config_;
+  std::optional<caf::actor_system> system_;
+};
+
+const collective_failure some_failure{7, 2, "why"};
+const collective_grant some_grant{7, 2, collective_stage::scatter, 9};
+
+collective_part some_part() {
+  return {
+    7, 2, collective_kind::scatter, 1, collective_stage::scatter, 9, test::payload_of({-0.0f, 2})};
+}
+
+bool intact(const collective_part& x) {
+  return x.values.intact();
+}
+
+bool intact(const collective_failure&) {
+  return true;
+}
+
+bool intact(const collective_grant&) {
+  return true;
+}
+
+} // namespace
+
+TEST_F(collective_messages, survive) {
+  expect_survives(collective_group{});
+  expect_survives(collective_group{{{}, {}}});
+  expect_survives(collective_part{});
+  expect_survives(some_part());
+  auto piece = some_part();
+  piece.first = 4;
+  piece.rest = 3;
+  expect_survives(piece);
+  expect_survives(collective_grant{});
+  expect_survives(some_grant);
+  expect_survives(collective_introduction{});
+  expect_survives(collective_introduction{"a", {}, {{}, {}}, true, true, {"h", "x", true, 7}});
+  expect_survives(collective_failure{});
+  expect_survives(some_failure);
+}
+
+TEST_F(collective_messages, with_a_flipped_bit_are_noticed) {
+  const auto expect_noticed = [&]<class T>(const T& message) {
+    const auto bytes = saved(message);
+    for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+      auto damaged = bytes;
+      damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+      const auto read = loaded<T>(damaged);
+      EXPECT_TRUE(!read || !intact(*read)) << "bit " << bit;
+    }
+  };
+  expect_noticed(some_part());
+  expect_noticed(some_grant);
+  expect_noticed(some_failure);
+}
+
+TEST_F(collective_messages, cut_short_are_not_read) {
+  const auto bytes = saved(some_part());
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(
+      loaded<collective_part>({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}));
+}
+
+TEST_F(collective_messages, of_a_kind_that_does_not_exist_are_not_read) {
+  auto kind = some_part();
+  kind.kind = static_cast<collective_kind>(6);
+  EXPECT_FALSE(loaded<collective_part>(saved(kind)));
+  auto stage = some_part();
+  stage.stage = static_cast<collective_stage>(2);
+  EXPECT_FALSE(loaded<collective_part>(saved(stage)));
+}
+
+namespace {
+
+std::vector<char> saved(payload x) {
+  std::vector<char> bytes;
+  caf::binary_serializer sink{nullptr, bytes};
+  EXPECT_FALSE(sink(x));
+  return bytes;
+}
+
+caf::error load(const std::vector<char>& bytes, payload& into) {
+  caf::binary_deserializer source{nullptr, bytes};
+  return source(into);
+}
+
+} // namespace
+
+TEST(payload, is_a_span_of_its_buffer) {
+  buffer storage{4};
+  std::ranges::copy(std::vector<float>{1, 2, 3, 4}, storage.values().begin());
+  const payload part{storage, 1, 2};
+  EXPECT_EQ(part.values()[0], 2);
+  EXPECT_EQ(part.values().size(), 2u);
+  payload loaded;
+  ASSERT_FALSE(load(saved(part), loaded));
+  EXPECT_EQ(loaded, part);
+  EXPECT_THROW((payload{storage, 3, 2}), std::invalid_argument);
+  EXPECT_THROW((payload{storage, 5, 0}), std::invalid_argument);
+}
+
+TEST(payload, memory_of_pieces_that_came_is_used_again) {
+  const auto bytes = saved(payload{buffer{piece_elements_max}, 0, piece_elements_max});
+  const float* place = nullptr;
+  {
+    payload first;
+    EXPECT_FALSE(load(bytes, first));
+    place = first.values().data();
+    payload second;
+    EXPECT_FALSE(load(bytes, second));
+    EXPECT_NE(second.values().data(), place) << "while the first is in use";
+  }
+  payload third;
+  payload fourth;
+  EXPECT_FALSE(load(bytes, third) || load(bytes, fourth));
+  EXPECT_TRUE(third.values().data() == place || fourth.values().data() == place);
+  EXPECT_EQ(third.values().size(), piece_elements_max);
+}
+
+TEST(payload, values_of_a_narrow_format_take_half_the_bytes) {
+  const auto wide = payload_of({1, -0.0f, 2.5f, INFINITY, 0x1p-133f, NAN});
+  const payload narrow{float_view{wide}.with_format(number_format::bf16)};
+  const auto bytes = saved(narrow);
+  EXPECT_EQ(saved(wide).size() - bytes.size(), wide.size() * sizeof(uint16_t));
+  payload loaded;
+  ASSERT_FALSE(load(bytes, loaded));
+  EXPECT_TRUE(loaded.intact());
+  EXPECT_EQ(loaded, wide);
+  EXPECT_EQ(loaded.format(), number_format::bf16) << "it may be passed on";
+  auto other = bytes;
+  other[2 * sizeof(uint64_t)] = static_cast<char>(number_format_count);
+  EXPECT_TRUE(load(other, loaded)) << "there is no such format";
+  other = bytes;
+  other[2 * sizeof(uint64_t)] = static_cast<char>(number_format::float32);
+  EXPECT_TRUE(load(other, loaded)) << "so many bytes are not there";
+  // Who says that values are narrow which are not is not believed.
+  payload wrong;
+  ASSERT_FALSE(load(
+    saved(payload{float_view{payload_of({1.0001f})}.with_format(number_format::bf16)}), wrong));
+  EXPECT_FALSE(wrong.intact());
+}
+
+TEST(payload, a_flipped_bit_is_noticed) {
+  auto bytes = saved(payload_of({1, 2, 3}));
+  bytes.back() ^= 1;
+  payload loaded;
+  EXPECT_FALSE(load(bytes, loaded));
+  EXPECT_FALSE(loaded.intact());
+  payload sound;
+  EXPECT_FALSE(load(saved(payload_of({1, 2, 3})), sound));
+  EXPECT_TRUE(sound.intact());
+}
+
 } // namespace troupe::protocol_test

@@ -3,6 +3,7 @@
 #include "actors/run/job_data.hpp"
 
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -97,12 +98,8 @@ TEST(job_data, rows_in_memory_refuse_what_says_how_a_file_is_read) {
   for (const auto& [key, apply] : keys) {
     job x;
     apply(x.data);
-    try {
-      prepare_data(x, rows);
-      ADD_FAILURE() << key << " is not heeded";
-    } catch (const failure& error) {
-      EXPECT_EQ(error.where(), key);
-    }
+    const auto error = test::failure_of([&] { prepare_data(x, rows); });
+    EXPECT_EQ(error.where(), key);
   }
   EXPECT_EQ(prepare_data({}, rows)->train.row_count, 2u);
 }
@@ -116,14 +113,10 @@ TEST(job_data, rows_in_memory_that_do_not_hold_together_are_refused) {
   rows.labels = {0, 7};
   rows.classes = {"no", "yes"};
   rows.target_names = {"y"};
-  try {
-    prepare_data({}, rows);
-    FAIL();
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::bad_data);
-    EXPECT_EQ(error.reason(),
-              "the data set does not hold together: row 1, 'labels': 7 is the number of no name");
-  }
+  const auto error = test::failure_of([&] { prepare_data({}, rows); });
+  EXPECT_EQ(error.code(), failure_code::bad_data);
+  EXPECT_EQ(error.reason(),
+            "the data set does not hold together: row 1, 'labels': 7 is the number of no name");
 }
 
 TEST(job_data, weights_and_groups_come_with_their_rows) {

@@ -2,14 +2,26 @@
 
 #include "tests/support/training.hpp"
 
+#include "actors/base/guard.hpp"
+#include "actors/run/job_data.hpp"
+#include "data/table/dataset.hpp"
 #include "data/text/failure.hpp"
 #include "models/network/neural_network.hpp"
+#include "tests/support/failure_of.hpp"
+
+#include <caf/actor_system_config.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <stdexcept>
+#include <string>
 
 namespace troupe::training_test {
 
@@ -259,27 +271,19 @@ TEST(training, steps_allocate_no_buffer_once_they_run_steadily) {
 TEST(training, a_system_without_our_types_is_refused_by_name) {
   caf::actor_system_config config;
   caf::actor_system system{config};
-  try {
-    train(system, small_job());
-    FAIL();
-  } catch (const failure& problem) {
-    EXPECT_EQ(problem.code(), failure_code::internal);
-    EXPECT_NE(problem.hint().find("troupe::configure"), std::string::npos);
-  }
+  const auto problem = test::failure_of([&] { train(system, small_job()); });
+  EXPECT_EQ(problem.code(), failure_code::internal);
+  EXPECT_NE(problem.hint().find("troupe::configure"), std::string::npos);
 }
 
 TEST(training, every_problem_of_a_job_is_named_at_once) {
   job x;
   x.training.epochs = 0;
   x.optimizer.learning_rate = -1;
-  try {
-    test::train_on(1, x);
-    FAIL();
-  } catch (const failure& problem) {
-    EXPECT_EQ(problem.code(), failure_code::bad_job);
-    for (const char* key : {"data.file", "training.epochs", "optimizer.learning_rate"})
-      EXPECT_NE(problem.reason().find(key), std::string::npos) << key;
-  }
+  const auto problem = test::failure_of([&] { test::train_on(1, x); });
+  EXPECT_EQ(problem.code(), failure_code::bad_job);
+  for (const char* key : {"data.file", "training.epochs", "optimizer.learning_rate"})
+    EXPECT_NE(problem.reason().find(key), std::string::npos) << key;
 }
 
 TEST(training, a_lost_actor_ends_the_run_with_its_name) {
@@ -339,6 +343,159 @@ TEST(training, who_subscribes_late_hears_of_the_end_all_the_same) {
                    caf::actor_cast<observer_actor>(run.self()));
   run.run(random);
   EXPECT_EQ(run.outcome().finished.version, 15u);
+}
+
+// Linear regression on the diabetes data, standardised, all rows: every way to train it ends at the
+// least-squares solution, whose mean squared error is 2859.6963 and whose R^2 is 0.517748.
+
+namespace {
+
+job diabetes_job() {
+  job x;
+  x.data.file = std::string{TROUPE_SOURCE_DIR} + "/examples/data/diabetes.csv";
+  x.data.standardize = true;
+  x.model.kind = model_kind::linear_regression;
+  x.training.batch_size = 0;
+  x.training.evaluate_every = 0;
+  return x;
+}
+
+struct diabetes {
+  std::shared_ptr<const prepared_data> data = load_data(diabetes_job());
+  job resolved = resolve(diabetes_job(), shape_of(*data), 2);
+  std::unique_ptr<model> network = make_model(resolved, shape_of(*data));
+  batch rows{data->train.row_count, data->train.features, {}, data->train.targets};
+};
+
+void expect_least_squares(const diabetes& x, std::span<const float> parameters) {
+  workspace memory;
+  const auto sums = x.network->evaluate(parameters, x.rows, memory);
+  const auto mean = sums.squared_error_sum / 442;
+  EXPECT_NEAR(mean, 2859.6963, 2859.6963e-4);
+  EXPECT_NEAR(1 - sums.squared_error_sum / total_squares(x.data->train), 0.517748, 0.517748e-4);
+}
+
+} // namespace
+
+TEST(diabetes, closed_form_is_the_least_squares_solution) {
+  auto x = diabetes_job();
+  x.optimizer.kind = optimizer_kind::closed_form;
+  const auto result = test::train_on(2, x);
+  expect_least_squares({}, result.parameters.values());
+  EXPECT_NEAR(*result.summary.train_loss, 2859.6963, 2859.6963e-4);
+}
+
+TEST(diabetes, gauss_newton_ends_at_the_least_squares_solution) {
+  auto x = diabetes_job();
+  x.optimizer.kind = optimizer_kind::gauss_newton;
+  x.training.epochs = 3;
+  expect_least_squares({}, test::train_on(2, x).parameters.values());
+}
+
+TEST(diabetes, lbfgs_ends_at_the_least_squares_solution) {
+  const diabetes data;
+  auto x = diabetes_job();
+  x.optimizer.kind = optimizer_kind::lbfgs;
+  x.training.epochs = 60;
+  const auto result = test::train_on(2, x);
+  expect_least_squares(data, result.parameters.values());
+  EXPECT_NEAR(*result.summary.train_loss, 2859.6963, 2859.6963e-4) << "of the result itself";
+}
+
+TEST(diabetes, adafactor_ends_at_the_least_squares_solution) {
+  const diabetes data;
+  auto x = diabetes_job();
+  x.optimizer.kind = optimizer_kind::adafactor;
+  x.optimizer.learning_rate = 0.1;
+  x.optimizer.schedule.kind = schedule_kind::exponential;
+  x.optimizer.schedule.steps = 500;
+  x.training.epochs = 3000;
+  expect_least_squares(data, test::train_on(2, x).parameters.values());
+}
+
+TEST(diabetes, gradient_descent_and_adam_end_at_the_least_squares_solution) {
+  const diabetes data;
+  auto x = diabetes_job();
+  x.training.epochs = 1000;
+  x.optimizer.learning_rate = 0.1;
+  x.optimizer.momentum = 0.9;
+  expect_least_squares(data, test::train_on(2, x).parameters.values());
+  x.optimizer = {};
+  x.optimizer.kind = optimizer_kind::adam;
+  x.optimizer.learning_rate = 2;
+  expect_least_squares(data, test::train_on(2, x).parameters.values());
+}
+
+// Who runs out of memory all the same is told by name, with what the plan had counted on. And a run
+// ends with the code of what its part met: damaged data are no defect of the program.
+
+namespace {
+
+using thrower_actor = caf::typed_actor<caf::reacts_to<std::string>>;
+
+struct thrower_state {
+  thrower_actor::behavior_type make_behavior() {
+    return {[](const std::string& what) {
+      if (what == "no memory")
+        throw std::bad_alloc();
+      if (what == "damage")
+        throw failure(failure_code::bad_data, "chunk 7 is damaged", "rows", "make it anew");
+      throw std::runtime_error(what);
+    }};
+  }
+
+  std::string work_in_hand() const { return work; }
+
+  std::string work;
+};
+
+thrower_actor::behavior_type thrower(self_pointer<thrower_actor, thrower_state> self,
+                                     const std::string& work) {
+  guard(self);
+  self->state.work = work;
+  return self->state.make_behavior();
+}
+
+/// What an actor's end says after it threw.
+failure end_of_thrower(const std::string& what, const std::string& work = {}) {
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  caf::scoped_actor self{system};
+  const auto actor = self->spawn<caf::monitored>(thrower, work);
+  self->send(actor, what);
+  caf::error why;
+  self->receive([&](const caf::down_msg& news) { why = news.reason; });
+  return loss_failure(system, why);
+}
+
+} // namespace
+
+TEST(memory_shortage, an_actor_without_memory_ends_the_run_as_a_job_that_is_too_large) {
+  EXPECT_EQ(end_of_thrower("no memory").code(), failure_code::bad_job);
+  EXPECT_EQ(end_of_thrower("no memory").reason(), "there is not enough memory");
+  EXPECT_EQ(end_of_thrower("something else").code(), failure_code::internal);
+  EXPECT_EQ(end_of_thrower("something else").reason(), "something else");
+}
+
+TEST(memory_shortage, an_actor_that_meets_damaged_data_ends_the_run_with_their_code_and_all_words) {
+  const auto told = end_of_thrower("damage", "step 3");
+  EXPECT_EQ(told.code(), failure_code::bad_data);
+  EXPECT_EQ(told.reason(), "rows: chunk 7 is damaged, at step 3; make it anew");
+}
+
+TEST(memory_shortage, the_plan_s_figure_is_told_and_other_failures_are_left_alone) {
+  const data_shape shape{100, 0, 4, 3, true, {30, 30, 40}};
+  job x;
+  x.model.hidden = {8};
+  const auto resolved = resolve(x, shape, 1);
+  const auto told = with_plan(
+    {failure_code::bad_job, "shard 0 was lost: there is not enough memory"}, resolved, shape);
+  EXPECT_EQ(told.code(), failure_code::bad_job);
+  EXPECT_TRUE(told.reason().starts_with(
+    "shard 0 was lost: there is not enough memory; the plan counts on about "))
+    << told.reason();
+  EXPECT_FALSE(told.hint().empty());
+  EXPECT_EQ(with_plan({failure_code::internal, "a defect"}, resolved, shape).reason(), "a defect");
 }
 
 } // namespace troupe::training_test

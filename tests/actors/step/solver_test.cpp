@@ -4,6 +4,7 @@
 #include "data/text/failure.hpp"
 #include "data/training_rows/batch_reader.hpp"
 #include "models/solvers/least_squares.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -105,14 +106,11 @@ TEST(solver, dependent_columns_are_named_and_l2_gives_them_an_answer) {
   auto x = regression(optimizer_kind::closed_form);
   x.data.test_fraction = 0;
   test::real_system host{2};
-  try {
-    train(*host.system, x, prepare_data(x, dependent_columns()));
-    FAIL() << "no problem";
-  } catch (const failure& problem) {
-    EXPECT_EQ(problem.code(), failure_code::bad_data);
-    EXPECT_NE(std::string{problem.what()}.find("'twice'"), std::string::npos) << problem.what();
-    EXPECT_NE(problem.hint().find("optimizer.l2"), std::string::npos);
-  }
+  const auto problem =
+    test::failure_of([&] { train(*host.system, x, prepare_data(x, dependent_columns())); });
+  EXPECT_EQ(problem.code(), failure_code::bad_data);
+  EXPECT_NE(std::string{problem.what()}.find("'twice'"), std::string::npos) << problem.what();
+  EXPECT_NE(problem.hint().find("optimizer.l2"), std::string::npos);
   x.optimizer.l2 = 1e-6;
   const auto result = train(*host.system, x, prepare_data(x, dependent_columns()));
   EXPECT_NEAR(*result.summary.train_loss, 0, 1e-6);

@@ -3,6 +3,7 @@
 #include "tests/support/gates.hpp"
 
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,12 +28,7 @@ gate_options dialling(const std::string& name, const std::string& to, uint16_t p
 
 /// The code of the failure to open a gate.
 failure_code refusal_of(const gate_options& options) {
-  try {
-    const gate door{options};
-  } catch (const failure& error) {
-    return error.code();
-  }
-  return failure_code::diverged;
+  return test::failure_of([&] { const gate door{options}; }, "").code();
 }
 
 /// A port that nobody has: one that somebody had a moment ago.

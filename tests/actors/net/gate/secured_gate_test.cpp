@@ -3,6 +3,7 @@
 #include "actors/net/gate/visitor.hpp"
 #include "data/text/failure.hpp"
 #include "tests/support/certificates.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/gates.hpp"
 #include "tests/support/networked.hpp"
 
@@ -38,12 +39,7 @@ gate_options dialling(gate_options options, const std::string& to, uint16_t port
 }
 
 failure failure_of(const gate_options& options) {
-  try {
-    const gate door{options};
-  } catch (const failure& error) {
-    return error;
-  }
-  return {failure_code::diverged, "it opens"};
+  return test::failure_of([&] { const gate door{options}; }, "it opens");
 }
 
 /// A client that shakes hands with what it likes, and then says something. Blocks, with an end.
@@ -366,14 +362,12 @@ TEST(secured_gate, a_cluster_trains_the_same_bits_and_answers_visitors_of_its_au
              std::vector<std::pair<std::optional<visit_security>, std::string>>{
                {std::nullopt, "a secures its connections"},
                {visit_security{files[1], "b"}, "b proves itself with a certificate for a"},
-               {visit_security{foreign.issue("b"), "a"}, "not from the authority"}})
-          try {
-            ask_for_status(director, visit_deadline, security);
-            ADD_FAILURE() << "it answers: " << words;
-          } catch (const failure& error) {
-            EXPECT_EQ(error.code(), failure_code::no_permission);
-            EXPECT_NE(error.reason().find(words), std::string::npos) << error.reason();
-          }
+               {visit_security{foreign.issue("b"), "a"}, "not from the authority"}}) {
+          const auto error =
+            test::failure_of([&] { ask_for_status(director, visit_deadline, security); });
+          EXPECT_EQ(error.code(), failure_code::no_permission);
+          EXPECT_NE(error.reason().find(words), std::string::npos) << error.reason();
+        }
       }
     }
     const auto end = cluster[0].end();

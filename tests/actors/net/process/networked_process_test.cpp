@@ -3,15 +3,31 @@
 
 #include "actors/net/process/networked_process.hpp"
 
+#include "actors/net/gate/gate.hpp"
 #include "actors/net/process/process_gate.hpp"
+#include "actors/net/socket/channel.hpp"
 #include "actors/protocol/status_messages.hpp"
+#include "actors/run/model_writer.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/model_file/safetensors.hpp"
+#include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/gates.hpp"
 #include "tests/support/networked.hpp"
-
-#include <gtest/gtest.h>
+#include "tests/support/temporary_folder.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
+
+#include <gtest/gtest.h>
+
+#include <netinet/in.h>
+
+#include <sys/socket.h>
+
+#include <fcntl.h>
+
+#include <unistd.h>
 
 #include <set>
 #include <string>
@@ -68,12 +84,7 @@ bool says(const test::test_node& node, const std::string& words) {
 }
 
 failure_code code_of_end(test::test_node& node) {
-  try {
-    node.end();
-  } catch (const failure& error) {
-    return error.code();
-  }
-  return failure_code::diverged;
+  return test::failure_of([&] { node.end(); }, "").code();
 }
 
 TEST(networked_process, two_processes_train_the_bits_of_one) {
@@ -332,12 +343,8 @@ TEST(networked_process, a_port_in_use_is_named) {
   cluster.start(0);
   auto options = cluster.options_of(1);
   options.cluster.nodes[1].address = cluster.plan().nodes[0].address;
-  try {
-    test::test_node second{options};
-    ADD_FAILURE() << "it listens";
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::cannot_create);
-  }
+  const auto error = test::failure_of([&] { test::test_node second{options}; });
+  EXPECT_EQ(error.code(), failure_code::cannot_create);
 }
 
 TEST(networked_process, a_plan_without_one_director_is_refused) {
@@ -361,6 +368,156 @@ TEST(node_identity, is_another_each_time) {
   const auto first = identity();
   EXPECT_EQ(first.size(), 38u);
   EXPECT_NE(first, identity());
+}
+
+// A listening socket that whoever started this process has bound: the gate takes it as it is.
+
+namespace {
+
+// Bound to any port of the address, as `troupe launch` leaves it.
+int bound_socket(uint32_t address) {
+  const int result = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in where{};
+  where.sin_family = AF_INET;
+  where.sin_addr.s_addr = htonl(address);
+  EXPECT_EQ(bind(result, reinterpret_cast<const sockaddr*>(&where), sizeof where), 0);
+  return result;
+}
+
+gate_options options_with(int descriptor) {
+  gate_options result;
+  result.listen = parse_endpoint("127.0.0.1:1"); // not permitted: it must not be asked for
+  result.inherited_listen_fd = descriptor;
+  return result;
+}
+
+TEST(inherited_listener, gate_listens_on_it_and_says_its_port) {
+  const int descriptor = bound_socket(INADDR_LOOPBACK);
+  sockaddr_in where{};
+  socklen_t size = sizeof where;
+  getsockname(descriptor, reinterpret_cast<sockaddr*>(&where), &size);
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  EXPECT_NE(connect(client, reinterpret_cast<const sockaddr*>(&where), size), 0)
+    << "nobody listens before the gate does";
+  close(client);
+  const gate here{options_with(descriptor)};
+  EXPECT_EQ(here.port(), ntohs(where.sin_port));
+  const int second = socket(AF_INET, SOCK_STREAM, 0);
+  EXPECT_EQ(connect(second, reinterpret_cast<const sockaddr*>(&where), size), 0);
+  close(second);
+  EXPECT_NE(fcntl(descriptor, F_GETFD) & FD_CLOEXEC, 0) << "no further process is to have it";
+  EXPECT_NE(fcntl(descriptor, F_GETFL) & O_NONBLOCK, 0);
+}
+
+TEST(inherited_listener, gate_closes_it) {
+  const int descriptor = bound_socket(INADDR_LOOPBACK);
+  { const gate here{options_with(descriptor)}; }
+  EXPECT_LT(fcntl(descriptor, F_GETFD), 0);
+}
+
+TEST(inherited_listener, address_that_others_reach_needs_consent_too) {
+  EXPECT_THROW(gate{options_with(bound_socket(INADDR_ANY))}, failure);
+  auto options = options_with(bound_socket(INADDR_ANY));
+  options.plan.insecure = true;
+  EXPECT_NO_THROW(gate{options});
+}
+
+TEST(inherited_listener, descriptor_that_is_no_socket_is_refused) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const auto error = test::failure_of([&] { const gate here{options_with(ends[0])}; });
+  EXPECT_EQ(error.code(), failure_code::io_error);
+  EXPECT_NE(error.reason().find("inherited descriptor " + std::to_string(ends[0])),
+            std::string::npos);
+  close(ends[1]);
+}
+
+// A director that has a folder holds no whole model: the best version, the result and the model file are
+// what they would be in memory, and nothing is left in the folder.
+
+/// Three blocks of parameters in working order; it gets worse again after its best version.
+job cut_job() {
+  auto x = test::small_job();
+  x.model.hidden = {600, 8};
+  x.model.cuts = 2;
+  x.data.validation_fraction = 0.2;
+  x.optimizer.learning_rate = 0.5;
+  x.training.epochs = 6;
+  x.training.keep_best = true;
+  return x;
+}
+
+struct outcome {
+  training_result result;
+  std::vector<float> parameters;
+  std::string file;
+};
+
+/// Two processes with a span each; the director's has these options.
+outcome train_in_two(const job& x, const std::function<void(networked_options&)>& change,
+                     const std::string& model_file) {
+  test::test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 1)})};
+  auto options = cluster.options_of(0);
+  change(options);
+  outcome found;
+  options.keep = [&](training_result& result) { found.file = write_model(model_file, result); };
+  cluster.start(0, options);
+  cluster.start(1);
+  found.result = *cluster[0].end().training;
+  EXPECT_EQ(cluster[1].end().reason, "finished");
+  return found;
+}
+
+} // namespace
+
+TEST(model_in_files, result_and_model_file_are_those_of_memory_and_nothing_is_left) {
+  const temporary_folder folder, scratch;
+  for (const bool keeps_best : {true, false}) {
+    auto x = cut_job();
+    x.training.keep_best = keeps_best;
+    const auto alone = test::train_on(2, x);
+    write_model(folder.path("alone"), alone);
+    const auto in_memory = train_in_two(
+      x, [](networked_options&) {}, folder.path("memory"));
+    EXPECT_TRUE(in_memory.result.parameters.is_in_memory());
+    const auto in_files = train_in_two(
+      x, [&](networked_options& options) { options.scratch_folder = scratch.path(); },
+      folder.path("files"));
+    EXPECT_FALSE(in_files.result.parameters.is_in_memory());
+    EXPECT_EQ(in_files.result.summary.best_version, alone.summary.best_version);
+    for (const auto* one : {&in_memory, &in_files}) {
+      EXPECT_EQ(one->file, alone.summary.parameters_sha256);
+      EXPECT_EQ(one->result.summary.parameters_sha256, alone.summary.parameters_sha256);
+      EXPECT_EQ(values_of(one->result.parameters), values_of(alone.parameters));
+    }
+    EXPECT_EQ(read_safetensors(folder.path("files")).values,
+              read_safetensors(folder.path("alone")).values);
+    EXPECT_TRUE(posix_disk()->list(scratch.path()).empty());
+  }
+}
+
+TEST(model_in_files, what_goes_on_from_a_checkpoint_takes_its_best_version_from_it) {
+  const temporary_folder folder, models;
+  auto x = cut_job();
+  const auto alone = test::train_on(2, x);
+  ASSERT_TRUE(alone.summary.best_version);
+  ASSERT_LT(*alone.summary.best_version, 20u) << "else nothing of it comes from the checkpoint";
+  x.checkpoint.every_steps = 4;
+  const auto store = std::make_shared<checkpoint_store>(posix_disk(), folder.path(), 100);
+  const auto whole = train_in_two(
+    x, [&](networked_options& options) { options.checkpoints = store; }, models.path("whole"));
+  EXPECT_EQ(whole.file, alone.summary.parameters_sha256);
+  const auto versions = store->versions();
+  ASSERT_GE(versions.size(), 5u);
+  const auto resumed = train_in_two(
+    x,
+    [&](networked_options& options) {
+      options.resume_from = store->open(20).contents();
+      EXPECT_FALSE(options.resume_from->parameters.is_in_memory());
+    },
+    models.path("resumed"));
+  EXPECT_EQ(resumed.file, alone.summary.parameters_sha256);
+  EXPECT_EQ(store->versions(), versions);
 }
 
 } // namespace troupe::networked_process_test
