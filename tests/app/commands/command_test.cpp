@@ -1,6 +1,6 @@
 // The program as scripts see it: exit codes, what is printed where, and the files it leaves.
 
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/model_commands.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -19,27 +19,9 @@ namespace {
 constexpr const char* tiny_job = "[data]\nsynthetic = \"classification\"\nrows = 64\nfeatures = 4\n"
                                  "test_fraction = 0.25\n[training]\nepochs = 2\nreplicas = 1\n";
 
-class command : public testing::Test {
+class command : public test::command_runs {
 protected:
   void SetUp() override { folder.write("tiny.toml", tiny_job); }
-
-  // Runs `troupe ARGUMENTS` in the folder and gives its exit code; `out` and `err` are what it
-  // said.
-  int run(const std::string& arguments, const std::string& before = "") {
-    const std::string line = "cd '" + folder.path() + "' && " + before +
-                             " '" TROUPE_BINARY_DIR "/bin/troupe' " + arguments;
-    const bool redirected = arguments.find('>') != std::string::npos;
-    const int status = std::system((line + (redirected ? "" : " >out") + " 2>err").c_str());
-    out = folder.has("out") ? folder.read("out") : "";
-    err = folder.read("err");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
-  bool said(const std::string& text) const { return err.find(text) != std::string::npos; }
-
-  temporary_folder folder;
-  std::string out;
-  std::string err;
 };
 
 TEST_F(command, training_leaves_a_whole_run_and_prints_one_object) {

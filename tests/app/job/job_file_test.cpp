@@ -1,13 +1,18 @@
 #include "app/job/job_file.hpp"
 
 #include "app/job/job_text.hpp"
+#include "coordinators/job/job_check.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <random>
 
 namespace troupe::job_file_test {
+
 namespace {
 
 using texts = std::vector<std::string>;
@@ -38,7 +43,7 @@ protected:
   temporary_folder folder;
 };
 
-constexpr const char* least = "data.synthetic = \"classification\"\n";
+constexpr const char* least_job = "data.synthetic = \"classification\"\n";
 
 TEST_F(job_file, sections_fill_the_job) {
   const auto x = load("[job]\nseed = 7\n[data]\nsynthetic = \"regression\"\ntargets = 3\n"
@@ -55,10 +60,10 @@ TEST_F(job_file, sections_fill_the_job) {
 }
 
 TEST_F(job_file, name_and_output_directory_come_from_the_file_name) {
-  EXPECT_EQ(load(least).name, "some");
-  EXPECT_EQ(load(least).output.directory, "runs/some");
-  EXPECT_EQ(load(least, {"job.name=other"}).output.directory, "runs/other");
-  EXPECT_EQ(load(least, {"output.directory=here"}).output.directory, "here");
+  EXPECT_EQ(load(least_job).name, "some");
+  EXPECT_EQ(load(least_job).output.directory, "runs/some");
+  EXPECT_EQ(load(least_job, {"job.name=other"}).output.directory, "runs/other");
+  EXPECT_EQ(load(least_job, {"output.directory=here"}).output.directory, "here");
 }
 
 TEST_F(job_file, data_file_is_relative_to_the_file_that_names_it) {
@@ -85,13 +90,13 @@ TEST_F(job_file, options_of_other_formats_are_refused) {
   EXPECT_EQ(
     errors(text + "labels_file = \"y\"\ntarget = 0\n"),
     (texts{"4:1: 'data.target': the targets come from data.labels_file; keep one of the two"}));
-  EXPECT_EQ(errors(std::string{least} + "data.labels_file = \"y\"\n"),
+  EXPECT_EQ(errors(std::string{least_job} + "data.labels_file = \"y\"\n"),
             (texts{"2:6: 'data.labels_file': the job names labels but no data.file; name the rows "
                    "that they belong to"}));
 }
 
 TEST_F(job_file, later_sources_win) {
-  const std::string text = std::string{least} + "training.epochs = 1\n";
+  const std::string text = std::string{least_job} + "training.epochs = 1\n";
   const environment variables{{"TROUPE_TRAINING__EPOCHS", "2"}};
   EXPECT_EQ(load(text).training.epochs, 1u);
   EXPECT_EQ(load(text, {}, variables).training.epochs, 2u);
@@ -100,29 +105,29 @@ TEST_F(job_file, later_sources_win) {
 }
 
 TEST_F(job_file, set_takes_toml_and_bare_words) {
-  EXPECT_EQ(load(least, {"model.hidden=[3, 4]"}).model.hidden, (std::vector<size_t>{3, 4}));
-  EXPECT_EQ(load(least, {"optimizer.kind=adam"}).optimizer.kind, optimizer_kind::adam);
-  EXPECT_EQ(load(least, {"optimizer.kind=\"adam\""}).optimizer.kind, optimizer_kind::adam);
-  EXPECT_EQ(load(least, {"data.target=a=b"}).data.target, "a=b");
-  EXPECT_EQ(load(least, {"job.name=2024"}).name, "2024");
-  EXPECT_EQ(load(least, {"job.name=2024-01-01"}).name, "2024-01-01");
+  EXPECT_EQ(load(least_job, {"model.hidden=[3, 4]"}).model.hidden, (std::vector<size_t>{3, 4}));
+  EXPECT_EQ(load(least_job, {"optimizer.kind=adam"}).optimizer.kind, optimizer_kind::adam);
+  EXPECT_EQ(load(least_job, {"optimizer.kind=\"adam\""}).optimizer.kind, optimizer_kind::adam);
+  EXPECT_EQ(load(least_job, {"data.target=a=b"}).data.target, "a=b");
+  EXPECT_EQ(load(least_job, {"job.name=2024"}).name, "2024");
+  EXPECT_EQ(load(least_job, {"job.name=2024-01-01"}).name, "2024-01-01");
 }
 
 TEST_F(job_file, schedules_are_set_whole_or_by_key) {
-  const auto whole = load(least, {"optimizer.schedule={ kind = \"cosine\", steps = 9 }"});
+  const auto whole = load(least_job, {"optimizer.schedule={ kind = \"cosine\", steps = 9 }"});
   EXPECT_EQ(whole.optimizer.schedule.kind, schedule_kind::cosine);
   EXPECT_EQ(whole.optimizer.schedule.steps, 9u);
-  const auto one = load(least, {}, {{"TROUPE_OPTIMIZER__SCHEDULE__KIND", "cosine"}});
+  const auto one = load(least_job, {}, {{"TROUPE_OPTIMIZER__SCHEDULE__KIND", "cosine"}});
   EXPECT_EQ(one.optimizer.schedule.kind, schedule_kind::cosine);
 }
 
 TEST_F(job_file, an_override_without_a_value_takes_a_key_back) {
-  const std::string text = std::string{least} + "[training]\npatience = 3\nslices = 2\n"
-                                                "[optimizer.schedule]\nkind = \"cosine\"\n"
-                                                "[model]\nloss = \"squared\"\n";
+  const std::string text = std::string{least_job} + "[training]\npatience = 3\nslices = 2\n"
+                                                    "[optimizer.schedule]\nkind = \"cosine\"\n"
+                                                    "[model]\nloss = \"squared\"\n";
   EXPECT_EQ(
     load(text, {"training.patience=", "training.slices=", "model.loss=", "optimizer.schedule="}),
-    load(least));
+    load(least_job));
   EXPECT_EQ(load(text, {"training.patience=", "training.patience=5"}).training.patience, 5u);
   EXPECT_EQ(load(text, {"training.patience=5", "training.patience="}).training.patience,
             std::nullopt);
@@ -131,10 +136,10 @@ TEST_F(job_file, an_override_without_a_value_takes_a_key_back) {
   for (const auto& key : job_keys()) {
     if (key.path == "data.synthetic") // then there are no data
       continue;
-    const auto x = load(least, {key.path + "="});
+    const auto x = load(least_job, {key.path + "="});
     EXPECT_EQ(x.training, job{}.training) << key.path;
   }
-  EXPECT_EQ(errors(least, {"training.patienc="}).size(), 1u);
+  EXPECT_EQ(errors(least_job, {"training.patienc="}).size(), 1u);
 }
 
 // Words of other programs are not misspelt words of ours.
@@ -151,20 +156,20 @@ TEST_F(job_file, other_names_of_keys_are_known) {
     {"training.metric", "did you mean 'training.metrics'?"},
     {"checkpoint.every", "did you mean 'checkpoint.every_steps'?"}};
   for (const auto& [word, hint] : words) {
-    const auto found = errors(least, {std::string{word} + "=1"});
+    const auto found = errors(least_job, {std::string{word} + "=1"});
     ASSERT_EQ(found.size(), 1u) << word;
     EXPECT_TRUE(found[0].ends_with(std::string{"; "} + hint)) << found[0];
   }
 }
 
 TEST_F(job_file, one_underscore_for_the_dot_is_told) {
-  EXPECT_EQ(errors(least, {}, {{"TROUPE_TRAINING_BATCH_SIZE", "5"}}),
+  EXPECT_EQ(errors(least_job, {}, {{"TROUPE_TRAINING_BATCH_SIZE", "5"}}),
             (texts{"environment TROUPE_TRAINING_BATCH_SIZE: sets nothing: two underscores stand "
                    "for the dot of 'training.batch_size'; call it TROUPE_TRAINING__BATCH_SIZE"}));
 }
 
 TEST_F(job_file, environment_names_without_two_underscores_are_not_ours) {
-  EXPECT_EQ(load(least, {}, {{"TROUPE_DATA_DIR", "x"}, {"OTHER__KEY", "1"}}), load(least));
+  EXPECT_EQ(load(least_job, {}, {{"TROUPE_DATA_DIR", "x"}, {"OTHER__KEY", "1"}}), load(least_job));
 }
 
 TEST_F(job_file, all_errors_come_at_once_with_their_places) {
@@ -183,14 +188,14 @@ TEST_F(job_file, problems_of_unset_keys_point_at_the_section_or_the_file) {
 }
 
 TEST_F(job_file, problems_point_at_the_override_that_caused_them) {
-  EXPECT_EQ(errors(least, {"optimizer.learning_rate=-1"}).at(0).substr(0, 60),
+  EXPECT_EQ(errors(least_job, {"optimizer.learning_rate=-1"}).at(0).substr(0, 60),
             "--set optimizer.learning_rate=-1: 'optimizer.learning_rate':");
-  EXPECT_EQ(errors(least, {}, {{"TROUPE_OPTIMIZER__EPSILON", "0"}}).at(0).substr(0, 60),
+  EXPECT_EQ(errors(least_job, {}, {{"TROUPE_OPTIMIZER__EPSILON", "0"}}).at(0).substr(0, 60),
             "environment TROUPE_OPTIMIZER__EPSILON: 'optimizer.epsilon': ");
 }
 
 TEST_F(job_file, wrong_overrides_are_errors_too) {
-  EXPECT_EQ(errors(least, {"training.epochs", "model.hiden=[3]", "training.epochs=abc"},
+  EXPECT_EQ(errors(least_job, {"training.epochs", "model.hiden=[3]", "training.epochs=abc"},
                    {{"TROUPE_TRAINING__EPOCH", "3"}}),
             (texts{"environment TROUPE_TRAINING__EPOCH: unknown key 'training.epoch'; did you mean "
                    "'training.epochs'?",
@@ -205,25 +210,25 @@ TEST_F(job_file, wrong_overrides_are_errors_too) {
 TEST_F(job_file, overrides_with_more_dots_than_any_key_are_not_taken_apart) {
   for (const size_t dots : {64, 65, 120'000}) {
     const std::string path = "x" + std::string(dots, '.');
-    const auto found = errors(least, {path + "=1"});
+    const auto found = errors(least_job, {path + "=1"});
     ASSERT_EQ(found.size(), 1u) << dots;
     EXPECT_NE(found[0].find("unknown key '" + (dots == 64 ? "x" : path) + "'"), std::string::npos);
   }
 }
 
 TEST_F(job_file, sections_must_be_tables_and_keys_must_be_in_one) {
-  EXPECT_EQ(errors(std::string{least} + "model = 3\nepochs = 2\n"),
+  EXPECT_EQ(errors(std::string{least_job} + "model = 3\nepochs = 2\n"),
             (texts{"2:9: expected a table, got the integer 3; write [model] and its keys below",
                    "3:1: unknown key 'epochs'; did you mean 'training.epochs'?"}));
 }
 
 TEST_F(job_file, quoted_keys_with_dots_are_no_paths) {
-  EXPECT_EQ(errors(std::string{least} + "\"training.epochs\" = 2\n").size(), 1u);
+  EXPECT_EQ(errors(std::string{least_job} + "\"training.epochs\" = 2\n").size(), 1u);
 }
 
 TEST_F(job_file, errors_within_then_point_into_it) {
   const auto found =
-    errors(std::string{least} +
+    errors(std::string{least_job} +
            "optimizer.schedule = { kind = \"warmup\", steps = 4, then = { kid = \"step\" } }\n");
   EXPECT_EQ(found, (texts{"2:61: unknown key 'optimizer.schedule.then.kid'; did you mean "
                           "'optimizer.schedule.then.kind'?"}));
@@ -236,7 +241,7 @@ TEST_F(job_file, syntax_errors_say_line_and_column) {
 }
 
 TEST_F(job_file, too_many_errors_are_cut_short) {
-  std::string text = least;
+  std::string text = least_job;
   for (int i = 0; i < 300; ++i)
     text += "nonsense" + std::to_string(i) + " = 1\n";
   const auto found = errors(text);
@@ -265,15 +270,205 @@ TEST_F(job_file, huge_files_are_refused_unread) {
 
 TEST_F(job_file, missing_files_and_folders_are_missing_input) {
   for (const auto& path : {folder.path("none.toml"), folder.path()}) {
-    try {
-      load_job(path, {}, {});
-      FAIL() << path;
-    } catch (const failure& error) {
-      EXPECT_EQ(error.code(), failure_code::missing_input);
-      EXPECT_EQ(error.where(), path);
+    const auto error = test::failure_of([&] { load_job(path, {}, {}); });
+    EXPECT_EQ(error.code(), failure_code::missing_input);
+    EXPECT_EQ(error.where(), path);
+  }
+}
+
+// A job that was written is read as the same job.
+
+// Random jobs that `problems` has nothing against, every field away from its default at times.
+class random_jobs {
+public:
+  job next() {
+    job x;
+    x.name = "run \"" + std::to_string(whole("data.rows")) + "\"\t\xc3\xa4";
+    x.seed = whole("data.rows");
+    fill(x.data);
+    fill(x.model);
+    fill(x.optimizer);
+    if (x.optimizer.kind == optimizer_kind::lbfgs)
+      x.model.dropout = 0;
+    fill(x.training);
+    if (x.training.evaluate_every > 0 && !finds_own_rate(x.optimizer.kind) &&
+        scope_of(x.optimizer.kind) == optimizer_scope::element_wise && coin())
+      x.optimizer.plateau = {whole("optimizer.plateau.patience"), 0.9 * fraction() + 0.05,
+                             fraction(), fraction()};
+    x.runtime.threads = maybe(whole("runtime.threads"));
+    x.runtime.policy = any<scheduler_policy>();
+    if (coin())
+      x.runtime.instructions = products::instruction_set::avx2;
+    x.checkpoint.every_steps = whole("checkpoint.every_steps");
+    x.checkpoint.directory = coin() ? "" : "/safe/\\";
+    x.checkpoint.keep = whole("checkpoint.keep");
+    x.output.directory = coin() ? "runs/\\" : "/else";
+    return x;
+  }
+
+private:
+  bool coin() { return engine_() % 2 == 0; }
+  uint64_t whole(std::string_view key) {
+    uint64_t least = 1;
+    uint64_t most = 1000; // of what is no key of its own
+    if (const auto* row = find_job_key(std::string{key})) {
+      const auto words = row->words();
+      const auto from = words.find(" from ");
+      least = from == words.npos ? 0 : std::stoull(words.substr(from + 6));
+      most = from == words.npos ? std::numeric_limits<int64_t>::max()
+                                : std::stoull(words.substr(words.find(" to ") + 4));
     }
+    return std::clamp(engine_() >> (engine_() % 63 + 1), least, most);
+  }
+  double fraction() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
+  template <class T>
+  std::optional<T> maybe(T value) {
+    return coin() ? std::optional<T>{value} : std::nullopt;
+  }
+  template <class Enum>
+  Enum any() {
+    const auto& entries = name_table<Enum>::entries;
+    return entries[engine_() % entries.size()].first;
+  }
+
+  void fill(data_options& x) {
+    if (coin())
+      x.file = "/some/rows " + std::to_string(whole("data.rows")) + ".csv";
+    else
+      x.synthetic = any<synthetic_kind>();
+    x.rows = whole("data.rows");
+    x.features = whole("data.features");
+    x.classes = whole("data.classes");
+    x.targets = whole("data.targets");
+    x.noise = fraction() * 100;
+    x.format = any<data_format>();
+    x.header = any<header_kind>();
+    if (!x.file.empty() && x.format == data_format::libsvm) {
+      x.index_base = coin();
+      x.dense = coin() ? dense_kind::yes : dense_kind::automatic;
+      if (coin())
+        x.hash_bits = whole("data.hash_bits");
+    }
+    const bool is_text = !x.file.empty() && x.format == data_format::text;
+    if (is_text) {
+      x.text = {whole("data.window"), whole("data.stride")};
+      x.header = header_kind::automatic;
+    }
+    if (!x.file.empty() && x.format != data_format::csv && x.format != data_format::libsvm &&
+        x.format != data_format::text && coin())
+      x.labels_file = "/some/labels.idx";
+    x.target =
+      coin() || !x.labels_file.empty() || is_text ? "last" : std::to_string(whole("data.target"));
+    x.test_fraction = coin() ? 0 : fraction();
+    x.standardize = !is_text && coin();
+    x.validation_fraction = x.standardize ? (1 - x.test_fraction) / 3 : 0;
+  }
+  void fill(model_options& x) {
+    x.kind = any<model_kind>();
+    if (x.kind == model_kind::neural_network)
+      for (size_t i = engine_() % 4; i > 0; --i)
+        x.hidden.push_back(whole("model.hidden"));
+    x.activation = any<activation_kind>();
+    if (x.hidden.size() > 1 && coin()) {
+      std::vector<activation_kind> kinds;
+      for (size_t i = 0; i < x.hidden.size(); ++i)
+        kinds.push_back(any<activation_kind>());
+      x.activation = kinds;
+    }
+    if (x.kind == model_kind::neural_network)
+      x.loss = maybe(any<loss_kind>());
+    if (x.kind == model_kind::logistic_regression || x.loss == loss_kind::binary_cross_entropy)
+      x.link = any<link_kind>();
+    x.huber_threshold = fraction() + 1e-3;
+    x.bias = coin();
+    x.dropout = x.hidden.empty() ? 0 : fraction();
+    x.initialization = maybe(any<initialization_kind>());
+    x.initialization_scale = fraction() + 1e-3;
+  }
+  void fill(optimizer_options& x) {
+    do
+      x.kind = any<optimizer_kind>();
+    while (scope_of(x.kind) == optimizer_scope::solver); // small linear models only
+    if (x.kind == optimizer_kind::sgd) {
+      x.momentum = fraction();
+      x.nesterov = x.momentum > 0 && coin();
+    }
+    const auto defaults = defaults_of(x.kind);
+    for (const auto& [key, member, of_rule] : optimizer_constants)
+      if (defaults.*member)
+        x.*member = maybe(fraction() * 1e-3 + 1e-12);
+    x.l2 = coin() ? 0 : fraction();
+    if (x.kind == optimizer_kind::lbfgs) {
+      x.history_size = whole("optimizer.history_size");
+    } else {
+      x.l1 = coin() ? 0 : fraction();
+      (coin() ? x.clip_norm : x.clip_value) = fraction();
+    }
+    if (!finds_own_rate(x.kind))
+      x.schedule = schedule(3);
+  }
+  std::vector<uint64_t> milestones(size_t count) {
+    std::vector<uint64_t> result;
+    for (uint64_t step = 0; count > 0; --count)
+      result.push_back(step += 1 + engine_() % 1000);
+    return result;
+  }
+  schedule_options schedule(size_t depth) {
+    schedule_options x;
+    do
+      x.kind = any<schedule_kind>();
+    while (depth == 0 && (x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential));
+    x.steps = whole("optimizer.schedule.steps");
+    x.factor = 1 - fraction();
+    x.minimum = fraction();
+    x.start = fraction();
+    x.end = fraction();
+    x.power = fraction() * 4 + 1e-9;
+    if (x.kind == schedule_kind::warmup && depth > 0 && coin())
+      x.then = {schedule(depth - 1)};
+    if (x.kind == schedule_kind::chained || x.kind == schedule_kind::sequential)
+      for (size_t i = engine_() % 3 + 1; i > 0; --i)
+        x.parts.push_back(schedule(depth - 1));
+    if (x.kind == schedule_kind::multi_step)
+      x.milestones = milestones(engine_() % 4 + 1);
+    if (x.kind == schedule_kind::sequential)
+      x.milestones = milestones(x.parts.size() - 1);
+    return x;
+  }
+  void fill(training_options& x) {
+    x.batch_size = coin() ? 0 : whole("training.batch_size");
+    x.slices = maybe<size_t>(whole("training.slices"));
+    x.replicas = maybe<size_t>(whole("training.replicas"));
+    x.epochs = whole("training.epochs");
+    x.steps = maybe(whole("training.steps"));
+    x.target_loss = maybe(fraction() - 0.5);
+    x.evaluate_every = whole("training.evaluate_every");
+    if (x.evaluate_every > 0)
+      x.patience = maybe<size_t>(whole("training.patience"));
+    x.history_every = whole("training.history_every");
+    x.tolerance = fraction();
+    if (x.evaluate_every % 2 == 1)
+      x.keep_best = x.patience.has_value();
+    if (coin())
+      x.class_weights.kind = class_weight_kind::balanced;
+    else if (coin())
+      x.class_weights = {class_weight_kind::list, {fraction() + 1e-3, 0, 2}};
+  }
+
+  std::mt19937_64 engine_{20240501};
+};
+
+TEST(job_text, written_jobs_load_as_equal_jobs) {
+  temporary_folder folder;
+  random_jobs jobs;
+  for (int i = 0; i < 300; ++i) {
+    const job x = jobs.next();
+    ASSERT_TRUE(problems(x).empty()) << problems(x)[0].key;
+    const auto text = job_text(x);
+    ASSERT_EQ(load_job(folder.write("some.toml", text), {}, {}), x) << text;
   }
 }
 
 } // namespace
+
 } // namespace troupe::job_file_test

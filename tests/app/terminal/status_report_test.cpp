@@ -1,9 +1,15 @@
 #include "actors/net/gate/visit.hpp"
 #include "actors/protocol/status_messages.hpp"
+#include "app/job/job_errors.hpp"
+#include "app/terminal/output.hpp"
 #include "app/terminal/reports.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
+#include "data/records/training_record.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 
 #include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
 
 namespace troupe::status_report_test {
@@ -126,12 +132,8 @@ TEST(status_report, shows_whose_wait_it_was_where_somebody_counts) {
 TEST(status_report, an_answer_with_strange_figures_is_a_mismatch) {
   auto object = nlohmann::json::parse(status_json(some_status()));
   object["trainers"] = {3};
-  try {
-    status_report(object.dump());
-    ADD_FAILURE();
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::mismatch);
-  }
+  const auto error = test::failure_of([&] { status_report(object.dump()); });
+  EXPECT_EQ(error.code(), failure_code::mismatch);
 }
 
 TEST(status_report, the_object_adds_up_what_nodes_sent) {
@@ -171,15 +173,161 @@ TEST(status_report, what_came_over_a_wire_moves_no_terminal) {
 }
 
 TEST(status_report, another_answer_is_a_mismatch) {
-  for (const auto* text : {"{}", "no object", R"({"phase":7})"})
-    try {
-      status_report(text);
-      ADD_FAILURE() << text;
-    } catch (const failure& error) {
-      EXPECT_EQ(error.code(), failure_code::mismatch) << text;
-    }
+  for (const auto* text : {"{}", "no object", R"({"phase":7})"}) {
+    const auto error = test::failure_of([&] { status_report(text); });
+    EXPECT_EQ(error.code(), failure_code::mismatch) << text;
+  }
+}
+
+TEST(output, error_says_where_what_and_what_to_do) {
+  EXPECT_EQ(error_text(failure{failure_code::bad_data, "no number: 'x'", "rows.csv:2:3", "fix it"}),
+            "troupe: error: rows.csv:2:3: no number: 'x'\n  hint: fix it\n");
+  EXPECT_EQ(error_text(failure{failure_code::internal, "broken"}), "troupe: error: broken\n");
+}
+
+TEST(output, every_error_of_a_job_is_printed) {
+  const job_errors errors{{{"a:1:1", "first", "do this"}, {"a:2:1", "second", ""}}};
+  EXPECT_EQ(error_text(errors), "troupe: error: a:1:1: first\n  hint: do this\n"
+                                "troupe: error: a:2:1: second\n");
+}
+
+TEST(output, report_leaves_out_what_was_not_measured) {
+  training_summary summary;
+  summary.epochs = 20;
+  summary.steps = 840;
+  summary.seconds = 1.5;
+  summary.samples_per_second = 12345.6;
+  summary.test_accuracy = 0.9625;
+  summary.parameters_sha256 = "ab12";
+  summary.model_file = "runs/x/model.safetensors";
+  summary.stopped_by = "epochs";
+  EXPECT_EQ(run_report(summary), "epochs             20\n"
+                                 "steps              840\n"
+                                 "stopped by         epochs\n"
+                                 "seconds            1.500\n"
+                                 "samples/s          12346\n"
+                                 "test accuracy      0.9625\n"
+                                 "parameters sha256  ab12\n"
+                                 "model file         runs/x/model.safetensors\n");
+}
+
+TEST(output, report_tells_the_best_version_and_its_validation_figures) {
+  training_summary summary;
+  summary.steps = 420;
+  summary.best_version = 420;
+  summary.validation_loss = 0.25;
+  summary.validation_accuracy = 0.75;
+  summary.validation_r2 = 0.5;
+  const auto report = run_report(summary);
+  for (const auto* line : {"best version       420\n", "val loss           0.25\n",
+                           "val accuracy       0.75\n", "val r2             0.5\n"})
+    EXPECT_NE(report.find(line), std::string::npos) << line;
+}
+
+/// Two halves of a pair, and a third replica without slices.
+parallel_plan some_plan() {
+  parallel_plan x;
+  x.widths = {64, 1024, 1024, 10};
+  x.parameter_count = 1'126'410;
+  x.part_count = 4;
+  x.segments = {{{0, 2}, {layer_cut::outputs, layer_cut::inputs}, 1024, 0.99},
+                {{2, 3}, {layer_cut::none}, 10, 0.01}};
+  x.shape = {1, 2, 1};
+  x.slice_count = 2;
+  replica_plan half;
+  half.work = {{0, 2}, {0, 2}, {0, 2}};
+  half.slices_held = 3;
+  half.sums_kept = 1;
+  half.parameter_bytes = half.slice_gradient_bytes = 2 << 20;
+  half.slice_activation_bytes = 1 << 20;
+  half.slice_boundary_bytes = 1 << 10;
+  half.multiply_adds = 300;
+  auto other = half;
+  other.work.parts = {2, 3};
+  other.multiply_adds = 100;
+  x.replicas = {half, other, {}};
+  x.links = {{0, 1, {4096, 0, 32}}, {1, 0, {4096, 0, 32}}};
+  x.processes = {{"", {0, 1, 2}, {{0, 1'126'410}}, 1'126'410, {}, std::nullopt}};
+  x.processes[0].memory.add(memory_cause::parameters, 12 << 20);
+  x.processes[0].memory.add(memory_cause::gradients, 22 << 20);
+  x.imbalance = 1.5;
+  x.bubble = 0.25;
+  x.stage_shares = {1};
+  x.warnings = {"a stage waits"};
+  return x;
 }
 
 } // namespace
+
+TEST(plan_report, tells_who_holds_sends_and_computes_how_much) {
+  EXPECT_EQ(plan_report(some_plan()),
+            R"(model    64-1024-1024-10, 1126410 parameters; cuts 4
+step     2 slices; data 1, tensor 2, pipeline 1; bubble 25.0 %
+balance  the busiest replica has 1.50 times the mean work
+
+segment  layers  cut by           units behind    work
+0        0-1     outputs, inputs          1024  99.0 %
+1        2       none                       10   1.0 %
+
+replica  process  slices  layers  parts       work    reads  held  gradients  activations    boundaries
+0        this     0-1     0-2     0-1 of 4  75.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB  3.0 KiB
+1        this     0-1     0-2     2 of 4    25.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB  3.0 KiB
+2        this     none
+
+process   window  parameters  gradients  in all  limit
+this     4.3 MiB      12 MiB     22 MiB  34 MiB   none
+
+from, to  forward  backward   figures   a step
+0, 1      4.0 KiB   0 bytes  32 bytes  4.0 KiB
+1, 0      4.0 KiB   0 bytes  32 bytes  4.0 KiB
+)");
+}
+
+TEST(plan_report, says_that_nothing_is_sent) {
+  auto x = some_plan();
+  x.links.clear();
+  EXPECT_TRUE(plan_report(x).ends_with("\nNo replica sends another anything but its gradients.\n"));
+}
+
+TEST(plan_report, tells_of_nodes_and_what_they_send_each_other) {
+  auto x = some_plan();
+  auto& first = x.processes[0];
+  first.name = "a";
+  first.replicas = {0};
+  first.limit = 48 << 20;
+  x.processes.push_back({"b", {1, 2}, {}, 1024, {}, std::nullopt});
+  x.processes[1].memory.add(memory_cause::parameters, 8192);
+  x.process_links = {{0, 1, 1024, 4, {4096, 0, 32}, 8}};
+  const auto text = plan_report(x);
+  EXPECT_NE(text.find("\n2        b        none\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with(R"(
+process   window  parameters  gradients   in all   limit
+a        4.3 MiB      12 MiB     22 MiB   34 MiB  48 MiB
+b        4.0 KiB     8.0 KiB    0 bytes  8.0 KiB    none
+
+from, to  gradients  parameters  forward  backward   figures     sums   a step
+a, b        1.0 KiB     4 bytes  4.0 KiB   0 bytes  32 bytes  8 bytes  5.0 KiB
+)")) << text;
+  const auto object = nlohmann::json::parse(plan_json(x));
+  EXPECT_EQ(object["processes"][0]["memory"]["parameters"], 12 << 20);
+  EXPECT_EQ(object["processes"][0]["bytes"], 34 << 20);
+  EXPECT_EQ(object["processes"][0]["limit"], 48 << 20);
+  EXPECT_EQ(object["processes"][1]["replicas"], (std::vector<int>{1, 2}));
+  EXPECT_FALSE(object["processes"][1].contains("limit"));
+  EXPECT_EQ(object["process_links"][0]["to"], "b");
+  EXPECT_EQ(object["process_links"][0]["gradients"], 1024);
+}
+
+TEST(plan_report, is_one_object_for_scripts) {
+  const auto text = plan_json(some_plan());
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+  const auto object = nlohmann::json::parse(text);
+  EXPECT_EQ(object["segments"][0]["cut"], (std::vector<std::string>{"outputs", "inputs"}));
+  EXPECT_EQ(object["replicas"][1]["parts"], (std::vector<int>{2, 3}));
+  EXPECT_EQ(object["replicas"][1]["gradient_bytes"], 8 << 20);
+  EXPECT_EQ(object["links"][0]["figures"], 32);
+  EXPECT_EQ(object["processes"][0]["spans"][0], (std::vector<int>{0, 1'126'410}));
+  EXPECT_EQ(object["warnings"][0], "a stage waits");
+}
 
 } // namespace troupe::status_report_test
