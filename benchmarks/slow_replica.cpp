@@ -9,7 +9,7 @@
 
 #include "app/job/job_file.hpp"
 #include "coordinators/job/resolve.hpp"
-#include "tests/simulation/kept_company.hpp"
+#include "tests/simulation/mode_trial.hpp"
 #include "tests/simulation/world.hpp"
 
 #include <charconv>

@@ -1,7 +1,7 @@
 // One slow trainer among many, in virtual time with real training: what it loses, who waits for it,
 // and how much sooner the others are where they want to be.
 
-#include "tests/simulation/kept_company.hpp"
+#include "tests/simulation/mode_trial.hpp"
 #include "tests/simulation/world.hpp"
 
 #include <gtest/gtest.h>

@@ -314,11 +314,7 @@ TEST(checkpoint_file, a_missing_file_is_told_as_missing) {
   EXPECT_EQ(error.where(), path);
 }
 
-} // namespace
-
 // Records that were not written by us: whatever stands in them, they are refused with the byte.
-
-namespace {
 
 std::vector<std::byte> record_of(const checkpoint& x) {
   return checkpoint_record(x, shape_of(x));
@@ -390,11 +386,7 @@ TEST(checkpoint_record, flags_are_those_that_are_written) {
   EXPECT_EQ(refusal_of(bytes), "flags that nobody writes (byte 89)");
 }
 
-} // namespace
-
 // A checkpoint that is written by ranges: the same file in any order, whole or none.
-
-namespace {
 
 // 2.5 chunks a tensor.
 

@@ -318,11 +318,7 @@ TEST_F(checkpoint_stores, a_term_that_cannot_be_written_leaves_the_old_one) {
   EXPECT_EQ(where->files.size(), 1u);
 }
 
-} // namespace
-
 // Checkpoints with right checksums and another shape: each field is held against the job.
-
-namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -100,11 +100,7 @@ TEST(disk, only_files_are_opened) {
   EXPECT_EQ(error_of([] { posix_disk()->open("/dev/zero"); }), EINVAL);
 }
 
-} // namespace
-
 // Tensors in files without a name: what was written is read, and nothing is left.
-
-namespace {
 
 TEST(scratch_tensor, what_was_written_in_any_order_is_read_and_nobody_sees_a_file) {
   temporary_folder folder;

@@ -196,10 +196,6 @@ TEST_F(flight, damaged_numbers_lead_nowhere) {
   EXPECT_TRUE(with(first, uint64_t{200} << 48).tracks.at(0).records.empty()) << "of no kind";
 }
 
-} // namespace
-
-namespace {
-
 using namespace std::chrono_literals;
 
 trace_track named_track(const std::string& actor) {

@@ -168,10 +168,6 @@ TEST(history_file, numbers_read_back_as_the_same_double) {
   EXPECT_EQ(history_text({row}), std::string{header} + "0,0,inf,0,0.30000000000000004,,,,,,,\n");
 }
 
-} // namespace
-
-namespace {
-
 history_row some_row() {
   history_row x;
   x.seconds = 0.5;

@@ -153,10 +153,6 @@ TEST(summary_file, bytes_that_are_no_utf8_do_not_lose_the_summary) {
   EXPECT_EQ(object["model_file"], "runs/\xef\xbf\xbd/model");
 }
 
-} // namespace
-
-namespace {
-
 trainer_record synchronous(const std::string& process, uint64_t replica) {
   trainer_record x;
   x.process = process;

@@ -232,10 +232,6 @@ TEST(run_directory, file_that_cannot_be_removed_is_named) {
   EXPECT_EQ(error.where(), folder.path("summary.json"));
 }
 
-} // namespace
-
-namespace {
-
 class flight_files : public ::testing::Test {
 protected:
   std::unique_ptr<run_recorder> recorder(const std::string& process,

@@ -121,10 +121,6 @@ TEST_F(memory_room, threads_share_an_arena_where_address_space_is_limited) {
   EXPECT_EQ(status, 0);
 }
 
-} // namespace
-
-namespace {
-
 std::string refusal(const std::function<void()>& action) {
   try {
     action();

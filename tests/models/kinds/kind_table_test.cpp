@@ -180,10 +180,6 @@ TEST(own_optimizer, that_forgets_the_rate_is_refused) {
   EXPECT_THROW(make_optimizer(options), std::logic_error);
 }
 
-} // namespace
-
-namespace {
-
 struct mine {
   bool flag = true;
   size_t count = 3;

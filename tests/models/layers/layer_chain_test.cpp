@@ -199,11 +199,7 @@ TEST(layers_in_parts, keep_the_contract_of_models) {
   EXPECT_EQ(findings_text(verify_model(*x)), "");
 }
 
-} // namespace
-
 // Products with one output against plain sums in double, for every kind of remainder.
-
-namespace {
 
 std::vector<float> uniform(size_t count, uint64_t seed) {
   std::vector<float> result(count);

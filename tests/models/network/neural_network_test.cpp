@@ -29,10 +29,6 @@ std::vector<float> parameters_of(const model& network, const nlohmann::json& by_
   return result;
 }
 
-} // namespace
-
-namespace {
-
 loss_options loss_of_case(const nlohmann::json& reference, const nlohmann::json& entry) {
   loss_options loss = *from_name<loss_kind>(entry.at("loss").get<std::string>());
   loss.huber_threshold = reference.at("huber_threshold").get<double>();

@@ -278,11 +278,7 @@ TEST(verify_optimizer, finds_nothing_in_rules_without_fault) {
   }
 }
 
-} // namespace
-
 // Faults planted in a metric, each found by its check; none in the library's own.
-
-namespace {
 
 enum class metric_fault {
   none,
