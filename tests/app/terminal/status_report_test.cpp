@@ -269,9 +269,9 @@ segment  layers  cut by           units behind    work
 0        0-1     outputs, inputs          1024  99.0 %
 1        2       none                       10   1.0 %
 
-replica  process  slices  layers  parts       work    reads  held  gradients  activations    boundaries
-0        this     0-1     0-2     0-1 of 4  75.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB  3.0 KiB
-1        this     0-1     0-2     2 of 4    25.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB  3.0 KiB
+replica  process  slices  layers  parts       work    reads  held  gradients  activations  boundaries
+0        this     0-1     0-2     0-1 of 4  75.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB     3.0 KiB
+1        this     0-1     0-2     2 of 4    25.0 %  2.0 MiB     3    8.0 MiB      3.0 MiB     3.0 KiB
 2        this     none
 
 process   window  parameters  gradients  in all  limit

@@ -219,7 +219,7 @@ TEST(trainer_table, says_what_each_carries_of_a_split_model) {
   EXPECT_EQ(
     trainer_table(both),
     "replica  results  last  by ms  most ms  waited ms  computed ms  network ms             "
-    "              partition\n"
+    "            partition\n"
     "      0      100    12    9.4      1.9      405.2        930.7        38.1  slices 0-3, "
     "layer 0, part 0 of 2\n"
     "      1      100    12    9.4      1.9      405.2        930.7        38.1\n");
