@@ -13,7 +13,7 @@
 #pragma once
 
 #include "actors/protocol/messages.hpp"
-#include "actors/protocol/trainer_messages.hpp"
+#include "actors/protocol/order_messages.hpp"
 #include "coordinators/modes/main_model.hpp"
 #include "coordinators/modes/trainer_roster.hpp"
 #include "models/base/saved_state.hpp"

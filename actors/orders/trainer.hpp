@@ -14,7 +14,7 @@
 #include "actors/base/test_hooks.hpp"
 #include "actors/base/work_gauge.hpp"
 #include "actors/orders/client_work.hpp"
-#include "actors/protocol/trainer_messages.hpp"
+#include "actors/protocol/order_messages.hpp"
 #include "coordinators/step/timeline.hpp"
 #include "data/records/run_recorder.hpp"
 #include "models/network/model.hpp"

@@ -4,21 +4,25 @@
 
 #pragma once
 
-#include "actors/protocol/errors.hpp"
-#include "actors/protocol/figures.hpp"
+#include "actors/protocol/fwd.hpp"
 #include "actors/protocol/interfaces.hpp"
 #include "actors/protocol/payload.hpp"
 #include "actors/protocol/training_progress.hpp"
 #include "actors/protocol/wire_numbers.hpp"
 #include "coordinators/exchange/tensor_name.hpp"
+#include "coordinators/membership/cluster_view.hpp"
 #include "coordinators/run/director_rule.hpp"
+#include "coordinators/run/replica_statistics.hpp"
 #include "coordinators/step/replica_rule.hpp"
 #include "data/records/history_figures.hpp"
 #include "models/base/batch.hpp"
 #include "models/base/element_window.hpp"
+#include "models/base/names.hpp"
 #include "models/base/version_hash.hpp"
+#include "models/training/round_record.hpp"
 
 #include <caf/error.hpp>
+#include <caf/make_message.hpp>
 #include <caf/meta/load_callback.hpp>
 #include <caf/typed_actor.hpp>
 
@@ -31,6 +35,29 @@
 #include <vector>
 
 namespace troupe {
+
+enum class protocol_error : uint8_t {
+  none,
+  /// pull: the version is older than the shard's previous one, or it will never get there.
+  version_not_held,
+  /// pull: training has not finished, there are no final parameters.
+  not_finished,
+  /// A collective's round ended without values; the context names who is to blame.
+  collective_failed,
+};
+
+template <>
+struct name_table<protocol_error> {
+  static constexpr std::array entries{
+    named(protocol_error::none, "none"),
+    named(protocol_error::version_not_held, "version-not-held"),
+    named(protocol_error::not_finished, "not-finished"),
+    named(protocol_error::collective_failed, "collective-failed")};
+};
+
+inline std::string to_string(protocol_error code) {
+  return std::string{name_of(code)};
+}
 
 auto inspect(auto& f, batch_sums& x) {
   return inspect_fields(f, x.loss_sum, x.sample_count, x.correct_count, x.squared_error_sum);
@@ -211,6 +238,49 @@ auto inspect(auto& f, span_hash& x) {
   return plain(f, "troupe.span_hash", x.term, x.version, x.blocks, x.hash);
 }
 
+// ---- What everybody did and whose wait it was, from the shard that counts it to people ----
+
+auto inspect(auto& f, replica_name& x) {
+  return f(x.process, x.index);
+}
+
+/// shard -> its node, and on to whoever asks: who did what, and who waited for whom.
+struct trainer_figures {
+  uint64_t barrier_count = 0; ///< steps or rounds that waited for several
+  std::vector<named_statistics> replicas;
+  std::vector<std::string>
+    left_out{};            ///< work that nobody does any more, with its rows: for people
+  client_totals clients{}; ///< of federated training, since its parameter server began
+
+  friend bool operator==(const trainer_figures&, const trainer_figures&) = default;
+};
+
+auto inspect(auto& f, trainer_statistics& x) {
+  return inspect_fields(f, x.result_count, x.last_count, x.last_by, x.last_by_max, x.waited,
+                        x.computed, x.network, x.applied_count, x.discarded_count, x.refused_count,
+                        x.lost_count, x.lags);
+}
+
+auto inspect(auto& f, named_statistics& x) {
+  return f(x.who, x.figures, x.partition);
+}
+
+auto inspect(auto& f, boundary_wait& x) {
+  return inspect_fields(f, x.whom, x.count, x.time, x.longest);
+}
+
+auto inspect(auto& f, boundary_waits& x) {
+  return inspect_fields(f, x.computed, x.waits);
+}
+
+auto inspect(auto& f, client_totals& x) {
+  return inspect_fields(f, x.rounds, x.void_rounds, x.updates, x.refused, x.rows, x.privacy);
+}
+
+auto inspect(auto& f, trainer_figures& x) {
+  return plain(f, "troupe.trainer_figures", x.barrier_count, x.replicas, x.left_out, x.clients);
+}
+
 /// shard -> director, from the shard that keeps the metrics.
 struct training_report {
   uint64_t term = 0;
@@ -319,3 +389,5 @@ auto inspect(auto& f, training_finished& x) {
 }
 
 } // namespace troupe
+
+CAF_ERROR_CODE_ENUM(troupe::protocol_error, "troupe")

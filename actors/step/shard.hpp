@@ -65,9 +65,6 @@ struct shard_options {
   number_format exchange{};               ///< what each sum of gradients is rounded to
 };
 
-/// "slice 3", "slices 2 to 5".
-std::string slices_in_words(const tree_node& node);
-
 class shard_state {
 public:
   explicit shard_state(shard_actor::pointer self) : self_(self) {}

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "actors/protocol/trainer_messages.hpp"
+#include "actors/protocol/order_messages.hpp"
 #include "actors/run/company.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/world.hpp"

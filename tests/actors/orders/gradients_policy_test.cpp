@@ -1,7 +1,7 @@
 // Gradients without common steps: nobody is held up by a slow one, and nothing is lost or counted
 // twice, in whatever order messages come.
 
-#include "actors/protocol/trainer_messages.hpp"
+#include "actors/protocol/order_messages.hpp"
 #include "tests/support/server_oracle.hpp"
 #include "tests/support/training.hpp"
 
