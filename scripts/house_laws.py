@@ -25,7 +25,7 @@ METHODS_MAX = 30
 MEMBERS_MAX = 20
 FILES_MAX = 30
 SPAWNING = ("actors/run/process", "actors/run/company", "actors/run/train",
-            "actors/net/process/networked_process", "actors/net/process/looped_node",
+            "actors/net/process/networked_process",
             "actors/net/collective/networked_collective")
 DEBTS = Path("scripts/house-debts.toml")
 

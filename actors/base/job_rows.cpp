@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
+#include <set>
+#include <span>
 #include <utility>
 
 namespace troupe {
@@ -89,6 +92,146 @@ std::string row_namer::words(uint64_t first_step, uint64_t step_count,
   if (shown < all.size())
     result += " and " + std::to_string(all.size() - shown) + " more";
   return result + (file.empty() ? " of the data" : " of " + file);
+}
+
+namespace {
+
+/// Replicas stand on both sides of an epoch's end, and windows are opened ahead.
+constexpr size_t epochs_kept = 3;
+
+constexpr size_t expected_min = 20;
+constexpr size_t share_missed = 4;
+
+} // namespace
+
+struct lane_windows::window {
+  uint64_t epoch = 0;
+  size_t number = 0;
+  lane_window order;
+  std::shared_ptr<const row_source> rows; ///< null: those of the source
+};
+
+lane_windows::lane_windows(std::shared_ptr<const row_source> source, const lane_options& options)
+  : source_(std::move(source)),
+    order_(options),
+    plan_(options.plan),
+    windows_(options.plan.slice_count) {}
+
+lane_windows::~lane_windows() = default;
+
+std::shared_ptr<const lane_epoch> lane_windows::order_of(uint64_t epoch) {
+  const auto found =
+    std::ranges::find(orders_, epoch, [](const auto& order) { return order->epoch; });
+  if (found != orders_.end())
+    return *found;
+  orders_.push_front(std::make_shared<const lane_epoch>(order_.epoch(epoch)));
+  if (orders_.size() > epochs_kept)
+    orders_.pop_back();
+  return orders_.front();
+}
+
+lane_windows::window_ptr lane_windows::find_or_open(uint64_t epoch, size_t slice, size_t number) {
+  auto& known = windows_[slice];
+  const auto found = std::ranges::find_if(
+    known, [&](const auto& each) { return each->epoch == epoch && each->number == number; });
+  if (found != known.end()) {
+    known.splice(known.begin(), known, found);
+    return known.front();
+  }
+  const auto result = std::make_shared<window>();
+  result->epoch = epoch;
+  result->number = number;
+  result->order = order_.window(*order_of(epoch), slice, number);
+  result->rows = source_->window(result->order.chunks);
+  known.push_front(result);
+  return result;
+}
+
+std::vector<lane_windows::window_ptr>
+lane_windows::open(uint64_t epoch, size_t slice, const index_range& positions, bool goes_on) {
+  std::lock_guard guard{mutex_};
+  const auto order = order_of(epoch);
+  const auto first = order_.window_at(*order, slice, positions.begin);
+  const auto last = order_.window_at(*order, slice, positions.end - 1);
+  std::vector<window_ptr> result;
+  for (auto number = first; number <= last; ++number)
+    result.push_back(find_or_open(epoch, slice, number));
+  // What was used before these is let go of first: its chunks make room for those that come.
+  auto& known = windows_[slice];
+  while (known.size() > result.size() + 1)
+    known.pop_back();
+  if (last + 1 < order_.window_count(*order, slice))
+    find_or_open(epoch, slice, last + 1);
+  else if (goes_on && order_.window_count(*order, slice) > 0)
+    find_or_open(epoch + 1, slice, 0);
+  while (known.size() > result.size() + 1)
+    known.pop_back();
+  return result;
+}
+
+batch lane_windows::rows_of(const window& from, const index_range& positions,
+                            batch_reader& reader) const {
+  const auto begin = std::max(positions.begin, from.order.positions.begin);
+  const auto end = std::min(positions.end, from.order.positions.end);
+  const auto rows =
+    std::span{from.order.rows}.subspan(begin - from.order.positions.begin, end - begin);
+  return from.rows ? from.rows->gather(rows, reader) : source_->gather(rows, reader);
+}
+
+std::vector<size_t> lane_windows::numbers(uint64_t step, size_t slice) const {
+  const auto wanted = order_.positions(step, slice);
+  const auto epoch = order_.epoch(plan_.epoch_of(step));
+  std::vector<size_t> result;
+  for (auto at = wanted.begin; at < wanted.end;) {
+    const auto part = order_.window(epoch, slice, order_.window_at(epoch, slice, at));
+    for (; at < std::min(wanted.end, part.positions.end); ++at)
+      result.push_back(part.rows[at - part.positions.begin]);
+  }
+  return result;
+}
+
+batch lane_windows::of_slice(uint64_t step, size_t slice, batch_reader& reader) {
+  const auto positions = order_.positions(step, slice);
+  if (positions.empty())
+    return {};
+  const auto epoch = plan_.epoch_of(step);
+  const bool goes_on = (epoch + 1) * plan_.steps_in_epoch() < plan_.last_version();
+  const auto windows = open(epoch, slice, positions, goes_on);
+  if (windows.size() == 1)
+    return rows_of(*windows.front(), positions, reader);
+  std::vector<batch_reader> readers(windows.size());
+  std::vector<batch> parts;
+  for (size_t i = 0; i < windows.size(); ++i)
+    parts.push_back(rows_of(*windows[i], positions, readers[i]));
+  return reader.join(parts);
+}
+
+std::optional<missed_class> class_missed_by_windows(const row_source& rows,
+                                                    const lane_options& lanes,
+                                                    const std::vector<size_t>& class_counts) {
+  if (class_counts.empty())
+    return std::nullopt;
+  const lane_order order{lanes};
+  const auto epoch = order.epoch(0);
+  std::set<uint32_t> chunks;
+  for (size_t slice = 0; slice < lanes.plan.slice_count; ++slice)
+    if (order.window_count(epoch, slice) > 0)
+      for (const auto chunk : order.window(epoch, slice, 0).chunks)
+        chunks.insert(chunk);
+  std::vector<size_t> found(class_counts.size());
+  for (const auto chunk : chunks)
+    for (const auto label : rows.labels_of_chunk(chunk))
+      ++found[static_cast<size_t>(label)];
+  const auto seen = std::accumulate(found.begin(), found.end(), 0.0);
+  const auto all = std::accumulate(class_counts.begin(), class_counts.end(), 0.0);
+  std::optional<missed_class> result;
+  for (size_t c = 0; c < found.size(); ++c) {
+    const auto expected = static_cast<size_t>(static_cast<double>(class_counts[c]) * seen / all);
+    const bool is_missed = expected >= expected_min && found[c] * share_missed < expected;
+    if (is_missed && (!result || expected - found[c] > result->expected - result->found))
+      result = missed_class{c, expected, found[c]};
+  }
+  return result;
 }
 
 } // namespace troupe

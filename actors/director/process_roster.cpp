@@ -1,6 +1,6 @@
 #include "actors/director/process_roster.hpp"
 
-#include "coordinators/parallel/model_split.hpp"
+#include "coordinators/parallel/grid.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -5,7 +5,7 @@
 
 #include "actors/protocol/cluster_messages.hpp"
 #include "coordinators/links/link_watch.hpp"
-#include "coordinators/parallel/model_split.hpp"
+#include "coordinators/parallel/grid.hpp"
 #include "coordinators/run/slow_watch.hpp"
 
 #include <algorithm>

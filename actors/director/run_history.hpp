@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "actors/director/director_options.hpp"
+#include "actors/director/director_context.hpp"
 #include "actors/protocol/messages.hpp"
 #include "coordinators/run/version_reports.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "actors/node/directive_state.hpp"
 #include "actors/node/local_actors.hpp"
-#include "actors/node/result_outbox.hpp"
 
 #include <cstdint>
 #include <optional>

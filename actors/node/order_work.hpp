@@ -1,12 +1,11 @@
 // Order work: the node beside a parameter server passes its orders on to trainers of other processes and puts their
 // results together
-// (actors/orders/order_queue.hpp); a trainer's node works the other way (actors/orders/work_queue.hpp).
+// (actors/orders/order_queue.hpp); a trainer's node works the other way.
 
 #pragma once
 
 #include "actors/node/node_work.hpp"
 #include "actors/orders/order_queue.hpp"
-#include "actors/orders/work_queue.hpp"
 
 #include <optional>
 #include <set>

@@ -2,10 +2,12 @@
 
 #include "actors/base/guard.hpp"
 #include "actors/base/job_rows.hpp"
+#include "models/base/random.hpp"
 #include "models/merging/robust.hpp"
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 namespace troupe {
@@ -145,6 +147,148 @@ trainer_actor::behavior_type trainer(self_pointer<trainer_actor, trainer_state> 
                                      const trainer_options& options) {
   guard(self);
   return self->state.make_behavior(options);
+}
+
+namespace {
+
+/// Clients, and values of theirs, after which `advance` looks up: some 0.1 ms. Whoever watches for
+/// trainers that hang sees pieces of that length.
+constexpr size_t clients_at_once = 64;
+constexpr uint64_t values_at_once = 1'000'000;
+
+/// A client's steps of a round are numbered apart from all other rounds': dropout is keyed by them.
+constexpr uint64_t steps_apart = uint64_t{1} << 32;
+
+/// Clients lie anywhere in memory, and so do their rows. What those so many places on need is asked
+/// for beforehand: with one place memory answers too late, four ask for more than a core waits for.
+constexpr size_t places_ahead = 2;
+
+} // namespace
+
+client_work::client_work(const client_work_options& options)
+  : options_(options),
+    training_(options.training),
+    state_(options.training.rule->slot_count(), options.training.network->layout().size()),
+    sum_(options.clients->bounds(), options.training.network->layout().size()) {}
+
+void client_work::begin(uint64_t round, uint64_t attempt, const index_range& positions,
+                        const const_buffer& parameters) {
+  round_ = round;
+  cohort_ = options_.clients->cohort_at(round, attempt);
+  if (positions.end > cohort_->counted.size())
+    throw std::invalid_argument("client work: the cohort has no such positions");
+  positions_ = positions;
+  parameters_ = parameters;
+  const auto words =
+    random_sequence{options_.clients->options().cohort.seed, random_purpose::client_shuffle, round}
+      .block(0);
+  shuffle_seed_ = uint64_t{words[1]} << 32 | words[0];
+  memory_ = {options_.pool->acquire(), options_.pool->acquire(), options_.pool->acquire()};
+  training_.begin(parameters_.values(), memory_);
+  sum_.clear();
+  done_ = {};
+  done_.figures.reserve(positions.size());
+}
+
+bool client_work::advance() {
+  uint64_t values = 0;
+  for (size_t i = 0; i < clients_at_once && values < values_at_once && !positions_.empty(); ++i) {
+    const auto client = cohort_->counted[positions_.begin++];
+    ask_ahead();
+    train(client);
+    values += (options_.clients->rows().row_count(client) + 1) * parameters_.size();
+  }
+  return !positions_.empty();
+}
+
+// Where a client's rows are named has to be known before they are, and then where they lie: three
+// answers of memory, one a stage.
+void client_work::ask_ahead() const {
+  const auto& clients = options_.clients->rows();
+  const auto& counted = cohort_->counted;
+  const auto at_stage = [&](size_t stage) -> const uint32_t* {
+    const auto place = positions_.begin + stage * places_ahead - 1;
+    return place < positions_.end ? &counted[place] : nullptr;
+  };
+  if (const auto* client = at_stage(3))
+    __builtin_prefetch(&clients.offsets[*client]);
+  if (const auto* client = at_stage(2))
+    __builtin_prefetch(&clients.rows[clients.offsets[*client]]);
+  if (const auto* client = at_stage(1))
+    options_.rows->expect(clients.of(*client));
+}
+
+void client_work::train(uint32_t client) {
+  const auto& federated = options_.clients->options();
+  const auto rows = options_.clients->rows().of(client);
+  const auto start = parameters_.values();
+  training_.begin_again();
+  const bool is_finite = take_steps(client, rows);
+  const auto values = training_.parameters().values();
+  if (client >= federated.first_flipped)
+    flip_update(start, federated.flip_factor, values);
+  if (federated.privacy)
+    return add_clipped(start, values);
+  const auto size = measure_update(start, values);
+  const auto verdict = is_finite ? sum_.add(start, values, federated.weight_of(rows.size()), size)
+                                 : update_verdict::not_finite;
+  const auto& sums = training_.sums();
+  done_.figures.push_back(
+    {static_cast<float>(sums.loss_sum / static_cast<double>(sums.sample_count)),
+     static_cast<float>(size.norm), verdict});
+  done_.step_count += federated.cohort.schedule.steps_of(rows.size());
+  if (verdict != update_verdict::counted)
+    return;
+  done_.sums.sample_count += sums.sample_count;
+  done_.sums.correct_count += sums.correct_count;
+}
+
+// What is not finite has no norm that it could be scaled by.
+void client_work::add_clipped(std::span<const float> start, std::span<const float> values) {
+  const auto& rule = *options_.clients->options().privacy;
+  const auto size = measure_update(start, values);
+  sum_.add(start, values, 1, size, clip_factor(size.norm, rule.clip_norm));
+  done_.figures.emplace_back();
+}
+
+bool client_work::take_steps(uint32_t client, std::span<const uint32_t> rows) {
+  const auto& cohort = options_.clients->options().cohort;
+  for (size_t i = 0; i < state_.slot_count(); ++i)
+    std::ranges::fill(state_.slot(i), 0.0f);
+  const auto visit_steps = cohort.schedule.steps_of_visit(rows.size());
+  const auto step_count = cohort.schedule.steps_of(rows.size());
+  auto order = rows;
+  for (uint64_t step = 0; step < step_count; ++step) {
+    if (visit_steps > 1 && step % visit_steps == 0)
+      order = order_of(client, rows, step / visit_steps);
+    const auto part = cohort.schedule.rows_of_step(rows.size(), step);
+    auto batch = options_.rows->gather(order.subspan(part.begin, part.size()), reader_);
+    batch.seed = cohort.seed;
+    batch.step = round_ * steps_apart + step;
+    if (!training_.step(batch, {step, round_}, state_))
+      return false;
+  }
+  return true;
+}
+
+std::span<const uint32_t> client_work::order_of(uint32_t client, std::span<const uint32_t> rows,
+                                                uint64_t visit) {
+  const random_sequence sequence{shuffle_seed_, random_purpose::client_shuffle,
+                                 uint64_t{client} << 32 | (visit & 0xffffffff)};
+  const auto places = random_permutation(sequence, static_cast<uint32_t>(rows.size()));
+  order_.resize(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i)
+    order_[i] = rows[places[i]];
+  return order_;
+}
+
+client_work::done client_work::take() {
+  training_.let_go();
+  done_.low = std::exchange(memory_.there, {});
+  done_.high = std::exchange(memory_.gradient, {});
+  split_words(sum_.words(), done_.low.values(), done_.high.values());
+  memory_ = {};
+  return std::move(done_);
 }
 
 } // namespace troupe

@@ -1,6 +1,6 @@
 // The messages between the members of a collective (actors/collective/collective_member.hpp). They
 // can cross a wire: nothing in them is of one process. Over one, large parts come in pieces
-// (coordinators/collective/part_pieces.hpp).
+// (coordinators/collective/collective_rule.hpp).
 
 #pragma once
 

@@ -5,7 +5,7 @@
 #include "actors/base/job_rows.hpp"
 #include "actors/base/test_hooks.hpp"
 #include "actors/base/work_gauge.hpp"
-#include "coordinators/parallel/pipeline_schedule.hpp"
+#include "coordinators/parallel/grid.hpp"
 #include "coordinators/step/timeline.hpp"
 #include "data/records/run_recorder.hpp"
 #include "models/base/buffer.hpp"

@@ -1,22 +1,123 @@
 #include "app/cluster/cluster_file.hpp"
 
-#include "app/cluster/cluster_overrides.hpp"
 #include "app/cluster/cluster_schema.hpp"
-#include "app/job/job_draft.hpp"
+#include "app/job/job_errors.hpp"
+#include "app/job/job_file.hpp"
 #include "app/job/job_text.hpp"
+#include "app/toml/override.hpp"
 #include "coordinators/job/job_check.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
 #include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/training_modes.hpp"
+#include "models/keys/closest_name.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 
 namespace {
+
+// What the environment and `--set` say of a cluster: keys of all nodes, such as timeouts.lost_after
+// or insecure. Everything else they say is the job's.
+
+struct cluster_overrides {
+  environment variables;                     ///< of the job
+  std::vector<std::string> sets;             ///< likewise
+  std::map<std::string, std::string> places; ///< where keys of all nodes were set last
+  std::vector<job_error> errors;
+
+  /// True when a key, or one of a section, was set.
+  bool has(const std::string& key) const;
+};
+
+std::string section_of(const std::string& path) {
+  return path.substr(0, path.find('.'));
+}
+
+const std::vector<std::string>& top_words() {
+  static const std::vector<std::string> words{"node",    "insecure", "min_nodes",
+                                              "network", "tls",      "timeouts"};
+  return words;
+}
+
+/// True for the sections and keys at the top of a cluster file that a job file does not have.
+bool is_cluster_word(const std::string& name) {
+  return std::ranges::find(top_words(), name) != top_words().end();
+}
+
+// Each once: what may begin a line of a cluster file.
+std::vector<std::string> words_and_sections() {
+  auto result = top_words();
+  for (const auto& key : job_keys())
+    if (const auto section = section_of(key.path); section != result.back())
+      result.push_back(section);
+  return result;
+}
+
+/// "[[nodes]]" is no key of a job that somebody misspelt.
+bool is_misspelt_cluster_word(const std::string& name) {
+  static const auto words = words_and_sections();
+  const std::string near{closest_name(name, words)};
+  return near != name && is_cluster_word(near);
+}
+
+bool is_of_all_nodes(const std::string& path) {
+  const auto section = section_of(path);
+  return section != "node" && (is_cluster_word(section) || is_misspelt_cluster_word(section));
+}
+
+void apply(const std::string& path, const std::string& text, const std::string& where,
+           cluster_settings& settings, cluster_overrides& out) {
+  reading read;
+  const bool is_path = section_of(path) == "tls" && !text.empty();
+  read_override(cluster_schema(), path,
+                is_path ? std::filesystem::absolute(text).lexically_normal().string() : text,
+                settings, read);
+  for (const auto& [key, at] : read.positions)
+    out.places[key] = where;
+  for (const auto& one : read.found)
+    out.errors.push_back({where, one.why, one.hint});
+}
+
+bool cluster_overrides::has(const std::string& key) const {
+  return std::ranges::any_of(places, [&](const auto& entry) {
+    return entry.first == key || entry.first.starts_with(key + ".");
+  });
+}
+
+/// Applies variables, and over them sets, to `settings`. Paths in them are relative to the current
+/// folder. `TROUPE_INSECURE` sets the one key that stands in no section.
+cluster_overrides apply_cluster_overrides(const std::vector<std::string>& sets,
+                                          const environment& variables,
+                                          cluster_settings& settings) {
+  cluster_overrides result;
+  const auto paths = paths_of(cluster_schema());
+  for (const auto& [name, text] : variables) {
+    if (const auto meant = key_of_misspelt_variable(name, paths))
+      result.errors.push_back(misspelt_variable(name, *meant));
+    const auto path = name == "TROUPE_INSECURE"    ? "insecure"
+                      : name == "TROUPE_MIN_NODES" ? "min_nodes"
+                                                   : key_of_variable(name);
+    if (path && is_of_all_nodes(*path))
+      apply(*path, text, "environment " + name, settings, result);
+    else
+      result.variables.emplace_back(name, text);
+  }
+  for (const auto& set : sets) {
+    const size_t equals = set.find('=');
+    if (equals != std::string::npos && is_of_all_nodes(set.substr(0, equals)))
+      apply(set.substr(0, equals), set.substr(equals + 1), "--set " + set, settings, result);
+    else
+      result.sets.push_back(set);
+  }
+  return result;
+}
 
 // "job" is a section of a job file, and in a cluster file also the path of one.
 bool is_cluster_entry(const toml_entry& entry) {
@@ -90,7 +191,7 @@ private:
     else if (is_cluster_word(entry.name))
       read_settings({std::move(entry)});
     else if (is_misspelt_cluster_word(entry.name))
-      complain(unknown_key("", entry.name, entry.at, cluster_words()));
+      complain(unknown_key("", entry.name, entry.at, top_words()));
     else
       sections_.push_back(std::move(entry));
   }

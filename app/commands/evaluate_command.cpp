@@ -1,12 +1,18 @@
+#include "actors/run/job_data.hpp"
+#include "actors/run/private_run.hpp"
 #include "app/commands/commands.hpp"
+#include "app/job/job_file.hpp"
 #include "app/predict/model_rows.hpp"
-#include "app/predict/run_rows.hpp"
 #include "app/run/training_run.hpp"
 #include "app/terminal/figures_text.hpp"
 #include "app/terminal/output.hpp"
+#include "coordinators/job/private_job.hpp"
 #include "data/run_folder/run_directory.hpp"
+#include "data/table/dataset.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/batch_reader.hpp"
+#include "data/training_rows/row_source.hpp"
+#include "models/base/names.hpp"
 #include "models/math/tree_accumulator.hpp"
 #include "models/metrics/class_metrics.hpp"
 #include "models/metrics/prediction_sums.hpp"
@@ -14,13 +20,109 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace troupe {
 
+// The rows that a finished run kept aside: its folder says which data it read and how they were
+// split, so that a model can be judged by rows it has never seen.
+
+enum class run_part : uint8_t { train, validation, test };
+
+template <>
+struct name_table<run_part> {
+  static constexpr std::array entries{named(run_part::train, "train"),
+                                      named(run_part::validation, "validation"),
+                                      named(run_part::test, "test")};
+};
+
 namespace {
+
+struct run_rows {
+  dataset rows;     ///< as read: not standardised
+  std::string data; ///< the file they come from; empty: synthetic
+};
+
+std::string in_folder(const std::string& folder, std::string_view name) {
+  return (std::filesystem::path{folder} / name).string();
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream in{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+std::shared_ptr<const prepared_data> data_of(const loaded_job& loaded) {
+  auto as_read = loaded.value;
+  as_read.data.standardize = false; // the model does that itself
+  try {
+    return load_data(as_read);
+  } catch (const failure& error) {
+    throw_with_place(error, loaded);
+  }
+}
+
+// Rows that stay in a file, read.
+dataset in_memory(const row_source& source, dataset names) {
+  batch_reader reader;
+  const auto rows = source.range(0, source.row_count(), reader);
+  names.features.assign(rows.features.begin(), rows.features.end());
+  names.labels.assign(rows.labels.begin(), rows.labels.end());
+  names.targets.assign(rows.targets.begin(), rows.targets.end());
+  return names;
+}
+
+/// The folder of the run that a model's path names: the path itself if it is a folder, else the one
+/// around it.
+std::string run_folder_of(const std::string& model_path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(model_path, ignored))
+    return model_path;
+  const auto folder = std::filesystem::path{model_path}.parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+/// Reads the data of the run in `folder` once more and gives one part. Throws failure: usage when
+/// there is no run, or it has no such rows; mismatch when the data are others than those it was
+/// trained on; what reading job and data throws.
+run_rows rows_of_run(const std::string& folder, run_part part) {
+  const auto job_path = in_folder(folder, job_file_name);
+  std::error_code ignored;
+  if (!std::filesystem::exists(job_path, ignored))
+    throw failure(failure_code::usage, "there is no run, and so no rows of its own", folder,
+                  "add a data file to evaluate on, or name the folder of a run");
+  const auto loaded = load_job_and_places(job_path, {}, {});
+  auto data = *data_of(loaded);
+  const auto identity = text_of(in_folder(folder, identity_file_name));
+  if (is_private(loaded.value) && !std::filesystem::exists(loaded.value.privacy.key_file, ignored))
+    throw failure(failure_code::missing_input, "a private run's data are known by its key alone",
+                  loaded.value.privacy.key_file, "name a data file to evaluate on");
+  const auto fingerprint = fingerprint_in(with_key(loaded.value), data);
+  if (identity.find("data.fingerprint = " + fingerprint + '\n') == std::string::npos)
+    throw failure(failure_code::mismatch, "the data are not those that the run was trained on",
+                  loaded.value.data.file, "name a data file to evaluate on");
+  auto& rows = part == run_part::train  ? data.train
+               : part == run_part::test ? data.test
+                                        : data.validation;
+  if (rows.row_count == 0)
+    throw failure(failure_code::usage,
+                  "the run kept no rows for " +
+                    std::string{part == run_part::validation ? "validation" : "testing"},
+                  folder, "add a data file, or choose other rows: --rows train");
+  if (data.stays_in_file() && rows.features.empty()) {
+    const auto& source = part == run_part::train  ? *data.stored.train
+                         : part == run_part::test ? *data.stored.test
+                                                  : *data.stored.validation;
+    rows = in_memory(source, std::move(rows));
+  }
+  return {std::move(rows), loaded.value.data.file};
+}
 
 using json = nlohmann::ordered_json;
 

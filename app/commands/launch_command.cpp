@@ -1,7 +1,6 @@
 #include "app/cluster/child_processes.hpp"
 #include "app/cluster/cluster_address.hpp"
 #include "app/cluster/cluster_file.hpp"
-#include "app/cluster/launch_report.hpp"
 #include "app/cluster/node_choice.hpp"
 #include "app/commands/commands.hpp"
 #include "app/page/page_place.hpp"

@@ -1,6 +1,6 @@
 #include "app/run/run_description.hpp"
 
-#include "actors/base/lane_windows.hpp"
+#include "actors/base/job_rows.hpp"
 #include "actors/run/job_data.hpp"
 #include "coordinators/job/private_job.hpp"
 #include "coordinators/job/training_modes.hpp"

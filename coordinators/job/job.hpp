@@ -8,11 +8,10 @@
 
 #pragma once
 
-#include "coordinators/base/row_options.hpp"
 #include "coordinators/modes/cohort.hpp"
 #include "coordinators/modes/model_merger.hpp"
 #include "coordinators/modes/staleness_rule.hpp"
-#include "coordinators/parallel/pipeline_schedule.hpp"
+#include "coordinators/parallel/grid.hpp"
 #include "models/base/names.hpp"
 #include "models/base/number_format.hpp"
 #include "models/kinds/component.hpp"
@@ -159,6 +158,25 @@ struct part_options {
   std::string validation_file;    ///< likewise for validation
 
   friend bool operator==(const part_options&, const part_options&) = default;
+};
+
+// ---- What a job says of rows beyond what they are ----
+
+/// Rows of lanes.
+struct lane_sizes {
+  std::optional<size_t>
+    chunk_rows; ///< of a chunk, >= 1; absent: the file's, else about 1 MiB of rows
+  std::optional<size_t> window_rows; ///< of all windows together, >= 1; absent: 64 MiB
+
+  friend bool operator==(const lane_sizes&, const lane_sizes&) = default;
+};
+
+/// text: how rows are cut from it.
+struct window_options {
+  size_t window = 32; ///< characters that a row has, >= 1; the next one is its class
+  size_t stride = 1;  ///< characters from one row to the next, >= 1
+
+  friend bool operator==(const window_options&, const window_options&) = default;
 };
 
 /// Where the rows come from: a file, or made by a rule (exactly one of the two).

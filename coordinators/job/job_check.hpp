@@ -16,7 +16,7 @@ namespace troupe {
 /// Everything wrong with `x`, in the order of its fields; empty when it can be trained.
 std::vector<job_problem> problems(const job& x);
 
-// ---- The parts of it that have sources of their own: data_check.cpp and kind_problems.cpp ----
+// ---- Its parts; data_check.cpp has the first four ----
 
 /// Adds everything wrong with `x` to `check`, in the order of its fields. `rows_elsewhere`: another section
 /// names them.

@@ -6,7 +6,7 @@
 #include "coordinators/job/job.hpp"
 #include "coordinators/job/job_problem.hpp"
 #include "coordinators/job/stop_rule.hpp"
-#include "coordinators/parallel/model_split.hpp"
+#include "coordinators/parallel/grid.hpp"
 #include "coordinators/step/timeline.hpp"
 #include "models/metrics/metric_set.hpp"
 #include "models/network/model.hpp"

@@ -1,7 +1,7 @@
 #include "coordinators/membership/view_placement.hpp"
 
 #include "coordinators/membership/cluster_view.hpp"
-#include "coordinators/parallel/model_split.hpp"
+#include "coordinators/parallel/grid.hpp"
 #include "coordinators/step/placement.hpp"
 
 #include <algorithm>

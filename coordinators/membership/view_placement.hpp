@@ -11,7 +11,7 @@
 #pragma once
 
 #include "coordinators/membership/cluster_view.hpp"
-#include "coordinators/parallel/model_split.hpp"
+#include "coordinators/parallel/grid.hpp"
 
 #include <span>
 #include <vector>

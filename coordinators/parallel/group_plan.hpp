@@ -28,7 +28,7 @@
 #pragma once
 
 #include "coordinators/parallel/boundary_routes.hpp"
-#include "coordinators/parallel/pipeline_schedule.hpp"
+#include "coordinators/parallel/grid.hpp"
 #include "coordinators/parallel/tile_window.hpp"
 #include "models/network/model.hpp"
 

@@ -36,7 +36,7 @@
 #pragma once
 
 #include "coordinators/base/canonical_tree.hpp"
-#include "coordinators/parallel/pipeline_schedule.hpp"
+#include "coordinators/parallel/grid.hpp"
 
 #include <array>
 #include <cstddef>

@@ -31,7 +31,6 @@
 #pragma once
 
 #include "coordinators/job/stop_rule.hpp"
-#include "coordinators/run/plateau_rule.hpp"
 #include "coordinators/step/replica_rule.hpp"
 #include "coordinators/step/timeline.hpp"
 #include "models/base/batch.hpp"

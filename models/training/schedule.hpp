@@ -119,7 +119,7 @@ double schedule_factor(const schedule_options& options, uint64_t t);
 
 /// Lowering the learning rate where the watched loss stands still.
 ///
-/// Which step the rate is lower from is decided while a run lasts (coordinators/run/plateau_rule.hpp); what
+/// Which step the rate is lower from is decided while a run lasts (coordinators/job/stop_rule.hpp); what
 /// follows from it is a pure function of the step and of those decisions. They name what a multi-step
 /// schedule has as milestones: that schedule gives the same bits without looking.
 struct plateau_options {

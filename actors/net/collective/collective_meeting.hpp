@@ -13,24 +13,80 @@
 #pragma once
 
 #include "actors/base/guard.hpp"
-#include "actors/net/collective/part_carriers.hpp"
+#include "actors/net/carriers/carriers.hpp"
 #include "actors/net/links/handover.hpp"
 #include "actors/net/links/messages.hpp"
 #include "actors/protocol/collective_messages.hpp"
 #include "coordinators/membership/cluster_plan.hpp"
 
+#include <caf/fwd.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 #include <caf/typed_response_promise.hpp>
 
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace troupe {
+
+// Part carriers: the carriers of a networked collective (actors/net/carriers). Pieces of parts go by memory
+// that two processes have in common, or by a connection of their own, as pieces of training do; while
+// there is no carrier to a process they are messages, as what has no values is always.
+//
+//   member --carry(to, piece)--> turn of the loop --> carrier --> turn of the other's loop --> member there
+//                                     |  no carrier
+//                                     +--> message to the member there
+//
+// A carrier takes pieces once something has come by it. One that breaks after that is a lost process to its members: what
+// it had taken may be lost, and nothing of a collective is sent twice.
+
+/// A member, and the name of its process.
+struct placed_member {
+  collective_member_actor actor;
+  std::string process;
+};
+
+class part_carriers {
+public:
+  /// Throws failure(io_error) when the system has no descriptor left.
+  part_carriers(caf::actor_system& system, std::string own_name, carrier_options options);
+  ~part_carriers();
+
+  /// Begins to listen.
+  void start();
+  carrier_offer offer() const { return ways_->offer(); }
+  void open(const std::string& peer, const carried_link& link) { ways_->open(peer, link); }
+  void take(const std::string& peer, uint64_t token, std::shared_ptr<channel> connection) {
+    ways_->take(peer, token, std::move(connection));
+  }
+
+  /// All have met: these are the members, in order. Before any of them is told.
+  void set_members(std::vector<placed_member> members);
+  /// From any thread, after that.
+  void carry(size_t from, size_t to, collective_part&& piece);
+  /// Returns when all that was given has come to the others, or they are lost, or this time is over.
+  void settle(milliseconds deadline);
+
+private:
+  void take_frame(const std::string& peer, carried_frame&& frame);
+  void tell_lost(const std::string& peer);
+  void on_settled(const std::string& peer);
+
+  std::string own_name_;
+  std::shared_ptr<node_loop> loop_;
+  std::shared_ptr<carriers> ways_;
+  // In turns only.
+  std::vector<placed_member> members_;
+  std::set<std::string> heard_;      ///< processes of which something has come by their carrier
+  std::set<std::string> unanswered_; ///< those that `settle` asks
+  std::promise<void> settled_;
+};
 
 /// The meeting as its own process sees it.
 using local_meeting_actor = collective_meeting_actor::extend<

@@ -22,7 +22,6 @@
 
 #pragma once
 
-#include "actors/net/gate/gate_news.hpp"
 #include "actors/net/gate/gate_options.hpp"
 #include "coordinators/links/admission.hpp"
 

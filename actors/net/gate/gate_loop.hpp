@@ -3,7 +3,6 @@
 
 #pragma once
 
-#include "actors/net/gate/gate_news.hpp"
 #include "actors/net/gate/gate_options.hpp"
 #include "actors/net/gate/hello.hpp"
 #include "actors/net/socket/tls_identity.hpp"

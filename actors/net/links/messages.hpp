@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "actors/net/gate/gate_news.hpp"
+#include "actors/net/gate/gate_options.hpp"
 #include "actors/protocol/carrier_offer.hpp"
 #include "actors/protocol/cluster_messages.hpp"
 

@@ -4,11 +4,13 @@
 #include "actors/director/checkpoint_writer.hpp"
 #include "actors/director/director.hpp"
 #include "actors/net/carriers/carriers.hpp"
+#include "actors/net/carriers/node_loop.hpp"
 #include "actors/net/gate/gate.hpp"
 #include "actors/net/links/links.hpp"
-#include "actors/net/process/looped_node.hpp"
-#include "actors/net/process/node_identity.hpp"
 #include "actors/net/process/process_gate.hpp"
+#include "actors/node/node.hpp"
+#include "actors/protocol/boundary_messages.hpp"
+#include "actors/protocol/order_messages.hpp"
 #include "actors/run/configure.hpp"
 #include "actors/run/job_data.hpp"
 #include "actors/run/process.hpp"
@@ -27,17 +29,93 @@
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/io/middleman.hpp>
+#include <caf/node_id.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <random>
 #include <set>
 #include <utility>
 
 namespace troupe {
 
 namespace {
+
+// What CAF knows a process by. By itself CAF takes the machine's network cards and the process number: two
+// containers on one network, each with process 1, would be one node to it, and never linked.
+
+/// Modules begin in order of their numbers: this one after the middleman, which sets the identity, and before
+/// anything is spawned.
+class node_identity : public caf::actor_system::module {
+public:
+  explicit node_identity(caf::actor_system& system) : system_(system) {}
+
+  // The system has a member and no setter.
+  void init(caf::actor_system_config&) override {
+    caf::node_id::default_data::host_id_type host;
+    std::random_device source;
+    std::ranges::generate(host, [&] { return static_cast<uint8_t>(source()); });
+    const_cast<caf::node_id&>(system_.node()) = caf::make_node_id(source(), host);
+  }
+  void start() override {}
+  void stop() override {}
+  id_t id() const override { return opencl_manager; }
+  void* subtype_ptr() override { return this; }
+
+private:
+  caf::actor_system& system_;
+};
+
+/// Systems made from `config`, which has the middleman already, are nodes with random numbers.
+void draw_node_identity(caf::actor_system_config& config) {
+  config.module_factories.push_back([](caf::actor_system& system) -> caf::actor_system::module* {
+    return new node_identity{system};
+  });
+}
+
+// A node that is served in turns with the sockets of its carriers (node_loop.hpp).
+
+class looped_node
+  : public caf::stateful_actor<node_state, rounds_by_default<local_node_actor::base>> {
+public:
+  using super = caf::stateful_actor<node_state, rounds_by_default<local_node_actor::base>>;
+
+  looped_node(caf::actor_config& config, std::shared_ptr<node_loop> loop, node_options options,
+              local_company local)
+    : super(config),
+      loop_(std::move(loop)),
+      options_(std::move(options)),
+      local_(std::move(local)) {
+    loop_->add_actor();
+  }
+
+  using super::enqueue;
+  void enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) override {
+    super::enqueue(std::move(what), loop_->queue());
+  }
+  void launch(caf::execution_unit*, bool lazy, bool hide) override {
+    super::launch(loop_->queue(), lazy, hide);
+  }
+
+protected:
+  local_node_actor::behavior_type make_behavior() override {
+    return troupe::node(this, std::exchange(options_, {}), std::exchange(local_, {}));
+  }
+
+private:
+  std::shared_ptr<node_loop> loop_;
+  node_options options_;
+  local_company local_;
+};
+
+/// As `system.spawn<caf::detached>(node, ...)`, on this loop.
+local_node_actor spawn_looped(caf::actor_system& system, const std::shared_ptr<node_loop>& loop,
+                              const node_options& options, const local_company& local) {
+  return system.spawn<looped_node>(loop, options, local);
+}
 
 /// How often a waiting process asks whether it should stop.
 constexpr milliseconds stop_poll_interval{100};

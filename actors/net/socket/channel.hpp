@@ -8,7 +8,6 @@
 
 #include "actors/net/socket/endpoint.hpp"
 #include "actors/net/socket/tls_session.hpp"
-#include "actors/net/socket/transfer.hpp"
 
 #include <memory>
 #include <optional>

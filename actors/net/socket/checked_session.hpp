@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "actors/net/socket/transfer.hpp"
+#include "actors/net/socket/endpoint.hpp"
 
 #include <array>
 #include <cstddef>

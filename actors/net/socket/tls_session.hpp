@@ -4,8 +4,8 @@
 
 #pragma once
 
+#include "actors/net/socket/endpoint.hpp"
 #include "actors/net/socket/tls_identity.hpp"
-#include "actors/net/socket/transfer.hpp"
 
 #include <cstddef>
 #include <cstdint>

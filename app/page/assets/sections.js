@@ -101,7 +101,7 @@ function round_columns(all) {
 
 // ---- A split model ----
 
-/// {slices, layers, parts} of a partition in words (coordinators/parallel/model_split.hpp); null: it
+/// {slices, layers, parts} of a partition in words (coordinators/parallel/grid.hpp); null: it
 /// carries nothing.
 function partition_of(text) {
   const found = /^slices? ([\d-]+), layers? ([\d-]+)(?:, parts? ([\d-]+) of (\d+))?$/.exec(text);

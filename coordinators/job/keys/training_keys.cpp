@@ -4,7 +4,6 @@
 #include "coordinators/job/keys/job_keys.hpp"
 #include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/keys/kind_types.hpp"
-#include "coordinators/job/keys/tagged_type.hpp"
 #include "models/kinds/metric_kinds.hpp"
 
 namespace troupe {

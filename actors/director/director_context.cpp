@@ -1,4 +1,4 @@
-#include "actors/director/director_options.hpp"
+#include "actors/director/director_context.hpp"
 
 #include "actors/run/job_data.hpp"
 #include "actors/run/private_run.hpp"
