@@ -6,7 +6,6 @@
 #include <iterator>
 #include <numeric>
 #include <set>
-#include <span>
 #include <utility>
 
 namespace troupe {

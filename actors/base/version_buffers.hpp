@@ -4,13 +4,17 @@
 
 #pragma once
 
+#include "actors/protocol/messages.hpp"
 #include "coordinators/exchange/arriving_tensor.hpp"
 #include "models/base/buffer.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <vector>
 
 namespace troupe {
 
@@ -39,5 +43,15 @@ private:
   std::shared_ptr<const element_window> window_; ///< null: all elements
   std::map<uint64_t, buffer> kept_;
 };
+
+// The hash of some blocks of a version, as whoever owns them tells it (models/base/version_hash.hpp).
+
+/// Of the blocks (coordinators/step/placement.hpp) from `first_block` on. `parameters` and each vector of
+/// `state` are of the same elements; the last block may be short.
+version_hash hash_of_blocks(size_t first_block, std::span<const float> parameters,
+                            const std::vector<std::span<const float>>& state = {});
+
+/// For the director, from whoever owns a whole version.
+span_hash whole_hash(uint64_t term, uint64_t version, const const_buffer& parameters);
 
 } // namespace troupe

@@ -14,7 +14,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 namespace troupe {

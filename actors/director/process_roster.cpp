@@ -1,8 +1,5 @@
 #include "actors/director/process_roster.hpp"
 
-#include "coordinators/parallel/grid.hpp"
-
-#include <algorithm>
 #include <chrono>
 
 namespace troupe {

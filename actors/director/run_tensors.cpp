@@ -4,7 +4,6 @@
 #include "models/base/copy_values.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace troupe {
 

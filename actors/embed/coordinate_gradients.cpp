@@ -1,7 +1,5 @@
 #include "actors/embed/coordinate_gradients.hpp"
 
-#include "actors/base/guard.hpp"
-
 #include <string>
 #include <utility>
 

@@ -1,6 +1,5 @@
 #include "actors/embed/coordinate_parameters.hpp"
 
-#include "actors/base/guard.hpp"
 #include "models/base/copy_values.hpp"
 
 #include <algorithm>

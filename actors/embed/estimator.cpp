@@ -6,7 +6,6 @@
 #include "coordinators/job/job_check.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/step/timeline.hpp"
-#include "data/table/dataset.hpp"
 #include "data/text/digest.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/column_statistics.hpp"
@@ -20,9 +19,6 @@
 #include <charconv>
 #include <limits>
 #include <set>
-#include <stdexcept>
-#include <thread>
-#include <utility>
 
 namespace troupe {
 

@@ -1,7 +1,5 @@
 #include "actors/embed/online.hpp"
 
-#include "actors/base/guard.hpp"
-
 #include <utility>
 
 namespace troupe {

@@ -1,14 +1,105 @@
-// Local actors: what the replicas and shards of this process are told of the cluster. To a replica
+// Local actors: the spans that shards of this process own, and what replicas and shards are told of the cluster. To a replica
 // the node looks like the remote shards, to a shard like the remote replicas.
 
 #pragma once
 
-#include "actors/node/local_spans.hpp"
+#include "actors/base/version_buffers.hpp"
+#include "actors/node/node_context.hpp"
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
 #include <vector>
 
 namespace troupe {
+
+// Local spans: the spans of the parameters that shards of this process own, the state they begin a
+// term with, and the copies of it that go into checkpoints.
+//
+//   begin_term, from version 0 --------------------------------------> is_ready
+//   begin_term, from a checkpoint --> pieces and numbers come in ----> is_ready: shards are told
+
+/// Versions of a span, and copies of its state, that somebody may still ask for.
+inline constexpr size_t kept_max = 2;
+
+struct local_span {
+  size_t shard = 0; ///< index in the view
+  size_t local = 0; ///< index in the process
+  index_range elements;
+  uint64_t version = 0; ///< the newest that its shard announced
+};
+
+class local_spans {
+public:
+  explicit local_spans(node_context& context) : context_(context) {}
+
+  /// Those of the context's view, and the state they start from.
+  void begin_term();
+  /// Everything that its shards begin with is here.
+  bool is_ready() const;
+  /// Tells the shards what they begin with.
+  void start_shards();
+  /// True from then on, until another term begins.
+  bool has_started() const { return has_started_; }
+
+  void on_arrived(const tensor_arrived& news);
+  void on_numbers(const shard_numbers& news);
+  /// A shard's state at a version that is to be checkpointed.
+  void on_copy(const shard_copy& news);
+  /// The director misses a checkpoint's state: the few numbers go beside it.
+  void on_asked(const tensor_want& what) const;
+  void tick(moment now);
+
+  std::vector<local_span>& all() { return all_; }
+  const std::vector<local_span>& all() const { return all_; }
+  local_span* find(uint64_t shard);
+  /// Parameters of versions, the spans of all processes in one buffer each.
+  version_buffers& versions() const { return *versions_; }
+  /// What of them buffers hold; null: all.
+  std::shared_ptr<const element_window> window() const {
+    return versions_ ? versions_->window() : nullptr;
+  }
+
+private:
+  /// What a shard begins with, while it comes from the director; beside the parameters.
+  struct beginning {
+    float_view parameters;
+    std::vector<payload> slots;
+    std::optional<shard_numbers> numbers;
+    bool is_whole = false; ///< all tensors are here
+  };
+  void initialize();
+  void expect_state(const local_span& one);
+
+  node_context& context_;
+  std::vector<local_span> all_;
+  std::vector<beginning> beginnings_;                      ///< by span, until shards are told
+  bool is_first_ = false;                                  ///< they begin from version 0
+  std::map<uint64_t, std::vector<shard_numbers>> numbers_; ///< of copies, by version
+  std::shared_ptr<version_buffers> versions_;
+  std::shared_ptr<version_buffers> points_; ///< null: there are none
+  repair_clock numbers_clock_;
+  bool has_started_ = false;
+};
+
+// Parameter windows: which parameters the processes of a view have buffers for, where models are split
+// over them. A version goes to each as far as that one needs it.
+class parameter_windows {
+public:
+  parameter_windows(node_context& context, local_spans& spans) : context_(context), spans_(spans) {}
+
+  /// The context has another view. True when this process needs other parameters than before: buffers
+  /// hold these from now on, and whoever gathers begins anew.
+  bool on_view();
+  /// Who is to have which parameters of a local span.
+  std::vector<tensor_route> routes_of(const index_range& span);
+
+private:
+  node_context& context_;
+  local_spans& spans_;
+  std::vector<std::shared_ptr<const element_window>> windows_; ///< by member; null: all elements
+};
 
 class local_actors {
 public:

@@ -30,7 +30,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace troupe {
 
@@ -51,7 +50,7 @@ private:
   void lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason);
   void on_tick();
 
-  // node_views.cpp
+  // ---- Views: from the cluster's to the process's ----
   void on_cluster_view(const cluster_view& news);
   void adopt(const cluster_view& news);
   /// True when this life of the process is in the view.

@@ -6,7 +6,7 @@
 #include "actors/base/exchange_port.hpp"
 #include "actors/base/work_gauge.hpp"
 #include "actors/protocol/cluster_messages.hpp"
-#include "actors/protocol/local_company.hpp"
+#include "actors/protocol/interfaces.hpp"
 #include "actors/protocol/order_messages.hpp"
 #include "coordinators/membership/cluster_view.hpp"
 #include "coordinators/step/placement.hpp"

@@ -3,7 +3,6 @@
 #include "models/segments/segment_chain.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 

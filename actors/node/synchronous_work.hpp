@@ -10,7 +10,7 @@
 //                version is whole here
 //   parameters   local spans, the last two versions; by who computes: the newest whole version; or
 //                behind the last element the point   of that one what is fetched of it, segment by
-//                where gradients are taken, if that  segment (synchronous_segments.hpp)
+//                where gradients are taken, if that  segment (synchronous_boundaries.hpp)
 //                is elsewhere
 //   boundary     what local replicas of a split      by those of its groups
 //                model                               (synchronous_boundaries.hpp)
@@ -21,17 +21,14 @@
 
 #pragma once
 
-#include "actors/node/local_spans.hpp"
+#include "actors/node/local_actors.hpp"
 #include "actors/node/node_work.hpp"
 #include "actors/node/synchronous_boundaries.hpp"
-#include "actors/node/synchronous_segments.hpp"
 #include "coordinators/parallel/tile_window.hpp"
 #include "coordinators/step/local_sums.hpp"
 
 #include <map>
 #include <memory>
-#include <set>
-#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -78,7 +75,7 @@ private:
   /// The elements of shards of other processes.
   std::vector<tensor_route> routes_of_spans() const;
 
-  // synchronous_sums.cpp: local replicas' gradients, for the shards of other processes.
+  // Local replicas' gradients, for the shards of other processes.
   void take_up_slices();
   void on_begun(const contribution& news);
   void carry_out(uint64_t step, const std::vector<local_sums::sum>& sums);

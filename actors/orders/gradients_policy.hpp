@@ -53,8 +53,6 @@ private:
   bool holds_gradients() const {
     return options_.consistency.mode == consistency_mode::half_synchronous;
   }
-  /// The model with these is the run's now.
-  void count_applied(server_records& records);
 
   asynchronous_options options_;
   std::optional<asynchronous_coordinator> coordinator_;

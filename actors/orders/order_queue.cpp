@@ -3,8 +3,6 @@
 #include "models/privacy/secret_stream.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <utility>
 
 namespace troupe {
 

@@ -1,6 +1,5 @@
 #include "actors/orders/parameter_server.hpp"
 
-#include "actors/base/version_hashing.hpp"
 #include "models/base/copy_values.hpp"
 
 #include <caf/actor_cast.hpp>

@@ -1,14 +1,11 @@
 #include "actors/orders/trainer.hpp"
 
-#include "actors/base/guard.hpp"
-#include "actors/base/job_rows.hpp"
 #include "models/base/random.hpp"
 #include "models/merging/robust.hpp"
 
 #include <algorithm>
 #include <array>
 #include <stdexcept>
-#include <utility>
 
 namespace troupe {
 

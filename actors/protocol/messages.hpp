@@ -23,14 +23,11 @@
 
 #include <caf/error.hpp>
 #include <caf/make_message.hpp>
-#include <caf/meta/load_callback.hpp>
 #include <caf/typed_actor.hpp>
 
-#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -15,7 +15,6 @@
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
-#include <bit>
 #include <chrono>
 #include <compare>
 #include <cstdint>

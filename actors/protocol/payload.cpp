@@ -1,16 +1,11 @@
 #include "actors/protocol/payload.hpp"
 
 #include "coordinators/exchange/link_limits.hpp"
-#include "data/text/checksum.hpp"
 
 #include <caf/binary_deserializer.hpp>
-#include <caf/deserializer.hpp>
-#include <caf/error.hpp>
 #include <caf/sec.hpp>
-#include <caf/serializer.hpp>
 
 #include <bit>
-#include <vector>
 
 namespace troupe {
 

@@ -1,6 +1,5 @@
 #include "actors/run/company.hpp"
 
-#include "actors/run/process.hpp"
 #include "actors/run/training_result.hpp"
 
 #include "actors/director/checkpoint_writer.hpp"

@@ -9,10 +9,8 @@
 #include "data/rows_file/rows_reader.hpp"
 #include "data/source/text_source.hpp"
 #include "data/table/memory_room.hpp"
-#include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 #include "data/training_rows/client_partition.hpp"
-#include "data/training_rows/prepare.hpp"
 #include "data/training_rows/stored_source.hpp"
 #include "data/training_rows/synthetic.hpp"
 #include "models/optimizers/optimizer.hpp"
@@ -42,24 +40,9 @@ csv_header header_of(header_kind kind) {
                                         : csv_header::no;
 }
 
+// Formats are named alike; "auto" is none.
 std::optional<file_format> format_of(data_format format) {
-  switch (format) {
-  case data_format::csv:
-    return file_format::csv;
-  case data_format::libsvm:
-    return file_format::libsvm;
-  case data_format::idx:
-    return file_format::idx;
-  case data_format::npy:
-    return file_format::npy;
-  case data_format::rows:
-    return file_format::rows;
-  case data_format::text:
-    return file_format::text;
-  case data_format::by_name:
-    break;
-  }
-  return std::nullopt;
+  return from_name<file_format>(name_of(format));
 }
 
 bool is_rows_file(const data_options& x, const std::string& path) {
@@ -68,15 +51,10 @@ bool is_rows_file(const data_options& x, const std::string& path) {
 }
 
 row_form form_of(const job& x) {
-  switch (x.data.dense) {
-  case dense_kind::yes:
-    return row_form::dense;
-  case dense_kind::no:
+  if (x.data.dense == dense_kind::no)
     return row_form::sparse;
-  case dense_kind::automatic:
-    break;
-  }
-  return needs_dense_rows(x) ? row_form::dense : row_form::by_content;
+  const bool is_dense = x.data.dense == dense_kind::yes || needs_dense_rows(x);
+  return is_dense ? row_form::dense : row_form::by_content;
 }
 
 /// A name or first bytes said what the file is: too late for the keys to be checked without it.
@@ -88,21 +66,14 @@ void require_libsvm(const data_options& x, const std::string& path) {
                   "leave it out, or say what the file is: data.format = \"libsvm\"");
 }
 
-missing_rule rule_of(missing_kind kind) {
-  switch (kind) {
-  case missing_kind::mean:
-    return missing_rule::mean;
-  case missing_kind::drop:
-    return missing_rule::drop;
-  case missing_kind::error:
-    break;
-  }
-  return missing_rule::error;
-}
-
 column_choice choice_of(const column_options& x) {
-  return {x.categorical,   x.boolean,          x.date, x.categories_max, rule_of(x.missing),
-          x.missing_cells, x.missing_indicator};
+  return {x.categorical,
+          x.boolean,
+          x.date,
+          x.categories_max,
+          from_name<missing_rule>(name_of(x.missing)).value(),
+          x.missing_cells,
+          x.missing_indicator};
 }
 
 char letter_of(const std::string& text) {

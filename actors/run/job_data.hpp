@@ -4,7 +4,7 @@
 
 #include "coordinators/job/job.hpp"
 #include "coordinators/job/resolve.hpp"
-#include "coordinators/parallel/memory_check.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 #include "data/formats/csv/csv_dialect.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/prepare.hpp"
@@ -34,7 +34,7 @@ csv_dialect dialect_of(const cell_options& x);
 data_shape shape_of(const prepared_data& data);
 
 /// Throws failure(bad_job), naming the key, when a resolved job cannot be trained on its data, or
-/// not with the memory that there is where it is to be (memory_check.hpp).
+/// not with the memory that there is where it is to be (parallel_plan.hpp).
 void require_trainable(const job& resolved, const prepared_data& data, const run_place& where = {});
 
 /// Threads of a job in one process: as given, else as many as it has use of.

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <bit>
-#include <cstdint>
 #include <cstdio>
 #include <span>
 

@@ -10,7 +10,6 @@
 #include <span>
 
 #include <stdexcept>
-#include <utility>
 
 namespace troupe {
 

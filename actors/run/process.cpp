@@ -1,6 +1,5 @@
 #include "actors/run/process.hpp"
 
-#include "actors/base/job_rows.hpp"
 #include "actors/base/version_buffers.hpp"
 #include "actors/node/node.hpp"
 #include "actors/orders/distant_trainer.hpp"

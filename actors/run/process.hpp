@@ -15,7 +15,7 @@
 #include "actors/base/test_hooks.hpp"
 #include "actors/base/work_gauge.hpp"
 #include "actors/protocol/cluster_messages.hpp"
-#include "actors/protocol/local_company.hpp"
+#include "actors/protocol/interfaces.hpp"
 #include "coordinators/exchange/tensor_exchange.hpp"
 #include "coordinators/job/job.hpp"
 #include "coordinators/membership/cluster_view.hpp"

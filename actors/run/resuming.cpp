@@ -4,7 +4,6 @@
 #include "actors/run/process.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
-#include "data/checkpoint/checkpoint.hpp"
 #include "data/text/failure.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
 

@@ -1,6 +1,5 @@
 #include "actors/run/training_end.hpp"
 
-#include "actors/protocol/messages.hpp"
 #include "actors/protocol/status_messages.hpp"
 #include "actors/protocol/write_messages.hpp"
 #include "actors/run/job_data.hpp"
@@ -21,7 +20,6 @@
 #include "models/training/round_record.hpp"
 
 #include <caf/actor_system.hpp>
-#include <caf/scoped_actor.hpp>
 
 #include <algorithm>
 #include <chrono>

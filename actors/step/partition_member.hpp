@@ -13,7 +13,6 @@
 #include "actors/step/replica_options.hpp"
 #include "coordinators/base/moment.hpp"
 
-#include <memory>
 #include <optional>
 #include <vector>
 

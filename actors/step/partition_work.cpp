@@ -5,10 +5,8 @@
 #include "models/math/tree_accumulator.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace troupe {
 

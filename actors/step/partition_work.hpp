@@ -9,7 +9,7 @@
 //   on_piece ----+            +--> take_sent: pieces for others    take_finished: an item's gradient
 //
 // An item's gradient is one bucket, of all tiles of the partition. Where segments are computed one after the
-// other each is a bucket of its own, and its parameters may be asked for (segment_fetching.hpp):
+// other each is a bucket of its own, and its parameters may be asked for (tile_rule.hpp):
 //
 //   parameters().take_requests ---> parameters().on_arrived ---> compute_next
 //
@@ -20,7 +20,6 @@
 
 #include "coordinators/base/span_set.hpp"
 #include "coordinators/parallel/boundary_routes.hpp"
-#include "coordinators/parallel/segment_fetching.hpp"
 #include "coordinators/parallel/tile_rule.hpp"
 #include "coordinators/parallel/tile_window.hpp"
 #include "data/training_rows/batch_reader.hpp"

@@ -1,6 +1,5 @@
 #include "actors/step/replica.hpp"
 
-#include "actors/base/guard.hpp"
 #include "actors/base/job_rows.hpp"
 #include "coordinators/step/placement.hpp"
 

@@ -12,7 +12,6 @@
 #include "models/base/number_format.hpp"
 #include "models/network/model.hpp"
 
-#include <cstdint>
 #include <memory>
 
 namespace troupe {

@@ -1,7 +1,5 @@
 #include "actors/step/shard.hpp"
 
-#include "actors/base/guard.hpp"
-#include "actors/base/version_hashing.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/base/copy_values.hpp"
 

@@ -1,9 +1,7 @@
 #include "actors/step/solver.hpp"
 
-#include "actors/base/guard.hpp"
 #include "actors/base/job_rows.hpp"
 #include "actors/base/version_buffers.hpp"
-#include "actors/base/version_hashing.hpp"
 #include "models/base/copy_values.hpp"
 #include "models/math/lanes.hpp"
 #include "models/math/tree_accumulator.hpp"

@@ -22,7 +22,6 @@
 #include <caf/typed_event_based_actor.hpp>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,7 +1,6 @@
 #include "app/cluster/child_processes.hpp"
 
 #include "app/run/signals.hpp"
-#include "data/text/failure.hpp"
 
 #include <nlohmann/json.hpp>
 

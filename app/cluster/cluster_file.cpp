@@ -1,8 +1,6 @@
 #include "app/cluster/cluster_file.hpp"
 
 #include "app/cluster/cluster_schema.hpp"
-#include "app/job/job_errors.hpp"
-#include "app/job/job_file.hpp"
 #include "app/job/job_text.hpp"
 #include "app/toml/override.hpp"
 #include "coordinators/job/job_check.hpp"
@@ -15,9 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace troupe {
 

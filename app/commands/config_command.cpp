@@ -3,7 +3,7 @@
 #include "app/commands/commands.hpp"
 #include "app/job/job_file.hpp"
 #include "app/job/job_text.hpp"
-#include "app/run/planned_run.hpp"
+#include "app/run/run_start.hpp"
 #include "app/run/training_run.hpp"
 #include "app/terminal/figures_text.hpp"
 #include "app/terminal/output.hpp"

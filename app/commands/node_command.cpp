@@ -4,7 +4,6 @@
 #include "actors/run/private_run.hpp"
 #include "app/cluster/cluster_address.hpp"
 #include "app/cluster/cluster_file.hpp"
-#include "app/cluster/cluster_visit.hpp"
 #include "app/cluster/node_choice.hpp"
 #include "app/commands/commands.hpp"
 #include "app/run/signals.hpp"

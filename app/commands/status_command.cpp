@@ -1,4 +1,4 @@
-#include "app/cluster/cluster_visit.hpp"
+#include "app/cluster/cluster_address.hpp"
 #include "app/commands/commands.hpp"
 #include "app/page/page_server.hpp"
 #include "app/run/signals.hpp"

@@ -9,7 +9,6 @@
 #include <caf/actor_system.hpp>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 namespace troupe {
@@ -24,17 +23,10 @@ runtime_options runtime_of(const job& x, const prepared_data& data) {
 }
 
 training_result train_here(const job& x, training_inputs inputs) {
-  train_options options;
-  options.on_progress = std::move(inputs.on_progress);
-  options.on_status = std::move(inputs.on_status);
-  options.stop_requested = std::move(inputs.stop_requested);
-  options.checkpoints = std::move(inputs.checkpoints);
-  options.resume_from = std::move(inputs.resume_from);
-  options.trace = std::move(inputs.trace);
   system_config config{runtime_of(x, *inputs.data)};
   caf::actor_system system{config};
   inputs.on_ready();
-  auto result = train(system, x, std::move(inputs.data), options);
+  auto result = train(system, x, std::move(inputs.data), inputs);
   inputs.keep(result);
   return result;
 }

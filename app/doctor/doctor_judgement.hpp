@@ -5,7 +5,7 @@
 #pragma once
 
 #include "app/doctor/machine_facts.hpp"
-#include "app/run/planned_run.hpp"
+#include "app/run/run_start.hpp"
 #include "data/text/failure.hpp"
 
 #include <string>

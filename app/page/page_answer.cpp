@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <string>
 
 namespace troupe {
 

@@ -13,15 +13,12 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <list>
 #include <optional>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -11,7 +11,6 @@
 #include "app/page/page_feed.hpp"
 #include "app/page/page_place.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

@@ -15,7 +15,6 @@
 #include <array>
 #include <cmath>
 #include <regex>
-#include <string>
 #include <variant>
 
 namespace troupe {

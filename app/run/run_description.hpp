@@ -4,7 +4,7 @@
 #pragma once
 
 #include "coordinators/job/job.hpp"
-#include "coordinators/parallel/memory_check.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 #include "data/training_rows/prepare.hpp"
 
 #include <string>

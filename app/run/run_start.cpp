@@ -1,16 +1,16 @@
 #include "app/run/run_start.hpp"
 
-#include "actors/run/job_data.hpp"
 #include "actors/run/model_writer.hpp"
 #include "actors/run/private_run.hpp"
 #include "actors/run/resuming.hpp"
-#include "app/job/job_file.hpp"
 #include "coordinators/job/resolve.hpp"
+#include "coordinators/job/training_modes.hpp"
 #include "data/records/summary_file.hpp"
 #include "data/text/digest.hpp"
 #include "data/text/failure.hpp"
 #include "models/base/arithmetic.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -142,7 +142,7 @@ void expect_no_result(const run_directory& folder) {
                   "use --overwrite to begin anew; with checkpoint.every_steps = N a run can go on");
 }
 
-void take_checkpoint(run_start& result, checkpoint_search search, const resolved_job& x) {
+void take_up_checkpoint(run_start& result, checkpoint_search search, const resolved_job& x) {
   check(*search.newest, search.path, x);
   result.note =
     search.path + ": training goes on from step " + std::to_string(search.newest->version) + "\n";
@@ -205,12 +205,38 @@ run_start find_start(const job& x, const prepared_data& data, const run_folders&
   for (const auto& one : search.skipped)
     warn("troupe: warning: " + one.path + ": not used: " + one.reason + "\n");
   if (search.newest) {
-    take_checkpoint(result, std::move(search), resolved);
+    take_up_checkpoint(result, std::move(search), resolved);
     return result;
   }
   expect_no_result(folders.run());
   result.note = beginning_note(folders);
   return result;
+}
+
+namespace {
+
+planned_run plan_of(const job& x, const cluster_plan& cluster) {
+  const auto data = load_data(x);
+  const auto shape = shape_of(*data);
+  const auto cores = std::max<size_t>(std::thread::hardware_concurrency(), 1);
+  const auto resolved = resolve(x, shape, cores);
+  const auto own = cluster.nodes.empty() ? std::optional<size_t>{0} : std::nullopt;
+  require_trainable(resolved, *data, {cluster, own});
+  const plan_options options{cores, cluster.nodes};
+  if (has_server(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver)
+    return {memory_plan_of(resolved, shape, options)};
+  const auto plan = plan_of(resolved, shape, *make_model(resolved, shape), options);
+  return {plan.processes, plan};
+}
+
+} // namespace
+
+planned_run plan_run(const loaded_job& loaded, const cluster_plan& cluster) {
+  try {
+    return plan_of(loaded.value, cluster);
+  } catch (const failure& error) {
+    throw_with_place(error, loaded);
+  }
 }
 
 } // namespace troupe

@@ -3,8 +3,10 @@
 
 #pragma once
 
+#include "actors/run/job_data.hpp"
+#include "app/job/job_file.hpp"
 #include "coordinators/job/job.hpp"
-#include "coordinators/parallel/memory_check.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "data/records/training_record.hpp"
 #include "data/run_folder/folder_claim.hpp"
@@ -16,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -77,5 +80,17 @@ struct run_start {
 run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
                      const std::function<void(const std::string&)>& warn,
                      const run_place& where = {});
+
+// A run as it is planned before it begins, from its file and the shape of its data: for those who ask
+// and do not train.
+
+struct planned_run {
+  std::vector<process_plan> processes;     ///< in order of the nodes
+  std::optional<parallel_plan> replicas{}; ///< of those that train in step
+};
+
+/// Reads the data. Throws failure as the run would: for data that cannot be read, a job that cannot be
+/// trained on them, memory that is not there; by the key's place in the file.
+planned_run plan_run(const loaded_job& loaded, const cluster_plan& cluster);
 
 } // namespace troupe

@@ -18,14 +18,10 @@
 #include "data/records/rounds_file.hpp"
 #include "data/records/summary_file.hpp"
 #include "data/records/tensorboard_file.hpp"
-#include "data/records/training_record.hpp"
 #include "data/run_folder/run_directory.hpp"
 #include "data/text/failure.hpp"
 
 #include <chrono>
-#include <functional>
-#include <optional>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -330,7 +326,9 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   atomic_file model{folders.run().file(model_file_name)};
   model.reserve(start.model_file_bytes);
   std::optional<failure> error;
-  training_inputs inputs{std::move(data), nullptr, std::move(start.resume_from), {}, {}};
+  training_inputs inputs;
+  inputs.data = std::move(data);
+  inputs.resume_from = std::move(start.resume_from);
   if (x.checkpoint.are_written())
     inputs.checkpoints = folders.checkpoints();
   inputs.trace = asked.records.trace();
@@ -372,11 +370,12 @@ int find_and_train(const job& x, run_folders& folders, const run_request& asked)
     print_message(start.note);
   if (start.finished) {
     print_summary(*start.finished, folders.run(), arguments.json, nullptr);
-    if (on_finished)
-      on_finished(
-        x,
-        {std::move(data), nullptr, std::nullopt, {}, {}, {}, {}, [] { return stop_signal() != 0; }},
-        *start.finished);
+    if (!on_finished)
+      return 0;
+    training_inputs inputs;
+    inputs.data = std::move(data);
+    inputs.stop_requested = [] { return stop_signal() != 0; };
+    on_finished(x, std::move(inputs), *start.finished);
     return 0;
   }
   return train_from(std::move(start), x, std::move(data), folders, asked);

@@ -8,35 +8,27 @@
 #include "app/commands/commands.hpp"
 #include "app/job/job_file.hpp"
 #include "coordinators/job/job.hpp"
-#include "coordinators/parallel/memory_check.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "data/records/training_record.hpp"
 #include "data/training_rows/prepare.hpp"
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace troupe {
 
 /// What training is given besides the job.
-struct training_inputs {
+struct training_inputs : train_options {
   std::shared_ptr<const prepared_data> data;
-  std::shared_ptr<checkpoint_store> checkpoints; ///< null: none are written
-  std::optional<checkpoint> resume_from;
-  std::function<void(const training_progress&)> on_progress;
   std::function<void(const std::string&)> on_news; ///< a line, without break, for people
   /// Called when nothing can refuse to begin any more: ports are open, files are read.
-  std::function<void()> on_ready{};
+  std::function<void()> on_ready;
   /// Keeps the result; called before anybody else is told that the run is finished.
-  std::function<void(training_result&)> keep{};
-  /// Asked again and again: true once somebody wants training to stop.
-  std::function<bool()> stop_requested{};
+  std::function<void(training_result&)> keep;
   /// Where parameters may be kept that are too large for memory; of no use to who computes alone.
-  std::string scratch_folder{};
-  std::function<void(const training_status&)> on_status{}; ///< once a second; empty: nobody asks
-  std::shared_ptr<run_recorder> trace{}; ///< of the timeline; null: none is wanted
+  std::string scratch_folder;
 };
 
 /// Calls `on_ready` before it trains, and `keep` with what it returns.

@@ -1,6 +1,6 @@
 #include "app/terminal/output.hpp"
 
-#include "app/job/job_errors.hpp"
+#include "app/job/job_file.hpp"
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>

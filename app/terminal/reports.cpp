@@ -13,8 +13,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
-#include <string_view>
 
 namespace troupe {
 

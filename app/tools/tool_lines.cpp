@@ -9,9 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -13,7 +13,6 @@
 #include "models/math/tree_accumulator.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "coordinators/job/job_check.hpp"
 
-#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>

@@ -5,7 +5,6 @@
 #include "coordinators/modes/model_merger.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <string>
 

@@ -12,7 +12,6 @@
 #include <functional>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace troupe {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "coordinators/job/job.hpp"
-#include "coordinators/job/job_problem.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "coordinators/job/job_problem.hpp"
+#include "coordinators/job/job.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "models/base/names.hpp"
 

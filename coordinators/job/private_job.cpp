@@ -3,7 +3,6 @@
 #include "coordinators/job/keys/job_keys.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <string>
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "coordinators/job/job.hpp"
-#include "coordinators/job/job_problem.hpp"
 #include "coordinators/modes/privacy_budget.hpp"
 #include "models/privacy/private_sum.hpp"
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "coordinators/job/job.hpp"
-#include "coordinators/job/job_problem.hpp"
 #include "coordinators/job/stop_rule.hpp"
 #include "coordinators/parallel/grid.hpp"
 #include "coordinators/step/timeline.hpp"

@@ -4,28 +4,6 @@
 
 namespace troupe {
 
-const char* name_of(stop_reason reason) {
-  switch (reason) {
-  case stop_reason::none:
-    return "none";
-  case stop_reason::epochs:
-    return "epochs";
-  case stop_reason::steps:
-    return "steps";
-  case stop_reason::target_loss:
-    return "target-loss";
-  case stop_reason::patience:
-    return "patience";
-  case stop_reason::interrupt:
-    return "interrupt";
-  case stop_reason::diverged:
-    return "diverged";
-  case stop_reason::epsilon:
-    return "epsilon";
-  }
-  return "?";
-}
-
 stop_reason stop_rule::observe(uint64_t version, double loss) {
   // Written so that a NaN is no improvement.
   if (loss < best_loss_ - options_.tolerance) {

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "models/base/names.hpp"
 #include "models/training/schedule.hpp"
 
 #include <cstddef>
@@ -29,8 +30,14 @@ enum class stop_reason : uint8_t {
   epsilon ///< of a private run: another round would exceed it
 };
 
-/// The reason's name in summaries.
-const char* name_of(stop_reason reason);
+template <>
+struct name_table<stop_reason> {
+  static constexpr std::array entries{
+    named(stop_reason::none, "none"),         named(stop_reason::epochs, "epochs"),
+    named(stop_reason::steps, "steps"),       named(stop_reason::target_loss, "target-loss"),
+    named(stop_reason::patience, "patience"), named(stop_reason::interrupt, "interrupt"),
+    named(stop_reason::diverged, "diverged"), named(stop_reason::epsilon, "epsilon")};
+};
 
 struct stop_rule_options {
   std::optional<double> target_loss;

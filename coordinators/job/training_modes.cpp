@@ -1,14 +1,11 @@
 #include "coordinators/job/training_modes.hpp"
 
 #include "coordinators/job/federated_job.hpp"
-#include "coordinators/job/job_problem.hpp"
 #include "coordinators/job/private_job.hpp"
 #include "models/optimizers/optimizer.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace troupe {

@@ -18,7 +18,6 @@
 #pragma once
 
 #include "coordinators/job/job.hpp"
-#include "coordinators/job/job_problem.hpp"
 #include "coordinators/modes/asynchronous_coordinator.hpp"
 #include "coordinators/modes/local_rounds.hpp"
 #include "coordinators/step/timeline.hpp"

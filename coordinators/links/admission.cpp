@@ -6,7 +6,6 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <cstdint>
 #include <utility>
 
 namespace troupe {

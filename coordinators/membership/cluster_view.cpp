@@ -1,6 +1,5 @@
 #include "coordinators/membership/cluster_view.hpp"
 
-#include "coordinators/parallel/grid.hpp"
 #include "coordinators/step/placement.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "coordinators/membership/membership_rule.hpp"
 
-#include <algorithm>
 #include <tuple>
 
 namespace troupe {

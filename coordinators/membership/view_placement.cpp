@@ -1,7 +1,5 @@
 #include "coordinators/membership/view_placement.hpp"
 
-#include "coordinators/membership/cluster_view.hpp"
-#include "coordinators/parallel/grid.hpp"
 #include "coordinators/step/placement.hpp"
 
 #include <algorithm>
@@ -10,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace troupe {
 

@@ -5,7 +5,6 @@
 #include "models/math/lanes.hpp"
 #include "models/privacy/secret_stream.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 

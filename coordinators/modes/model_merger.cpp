@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <string>
 
 namespace troupe {
 

@@ -4,7 +4,6 @@
 #include "models/base/copy_values.hpp"
 #include "models/base/rounding.hpp"
 #include "models/math/tree_accumulator.hpp"
-#include "models/optimizers/optimizer.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 
 #include "models/math/elementary.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>

@@ -2,12 +2,9 @@
 
 #include "coordinators/step/placement.hpp"
 
-#include <algorithm>
 #include <iterator>
-#include <limits>
 #include <set>
 #include <stdexcept>
-#include <string>
 
 namespace troupe {
 

@@ -1,13 +1,11 @@
 #include "coordinators/parallel/group_plan.hpp"
 
-#include "coordinators/parallel/grid.hpp"
-#include "coordinators/parallel/segment_fetching.hpp"
+#include "coordinators/parallel/tile_rule.hpp"
 #include "models/losses/split_loss.hpp"
 #include "models/math/tree_accumulator.hpp"
 #include "models/segments/segment_chain.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <functional>
 #include <map>

@@ -11,7 +11,7 @@
 //   kept          sums and rows made for other processes, of all slices of a step and all chunks of
 //                 an evaluation: these may ask for them until the next version is whole
 //
-// A replica holds as many slices as it may have in flight (pipeline_schedule.hpp), and those whose rows
+// A replica holds as many slices as it may have in flight (grid.hpp), and those whose rows
 // have come before their turn: no more than the first stage has in flight. Of R rows go over a link
 //
 //   forward, backward   4 R W of a boundary of W units at most: shares of it as boundary_routes says
@@ -19,7 +19,7 @@
 //
 // Rows that several replicas of another process take go there once.
 //
-// Where parameters are fetched segment by segment (segment_fetching.hpp) all slices are in flight at once,
+// Where parameters are fetched segment by segment (tile_rule.hpp) all slices are in flight at once,
 // gradients are those of one segment and its sums over slices.
 //
 // Evaluations count by the rows of their chunks, which may be more than a slice's. While one lasts, a

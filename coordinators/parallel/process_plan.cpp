@@ -3,14 +3,13 @@
 #include "coordinators/base/span_set.hpp"
 #include "coordinators/exchange/link_limits.hpp"
 #include "coordinators/exchange/tensor_name.hpp"
-#include "coordinators/parallel/segment_fetching.hpp"
+#include "coordinators/parallel/tile_rule.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/segments/segment_chain.hpp"
 #include "models/training/whole_model_step.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace troupe {

@@ -3,8 +3,6 @@
 #include "models/base/random.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <span>
 #include <stdexcept>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "coordinators/step/replica_rule.hpp"
 
-#include <algorithm>
-
 namespace troupe {
 
 replica_rule::replica_rule(const timeline& plan, size_t shard_count, uint64_t start_version)

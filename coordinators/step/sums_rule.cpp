@@ -3,7 +3,6 @@
 #include "models/base/copy_values.hpp"
 #include "models/math/tree_accumulator.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace troupe {

@@ -7,8 +7,6 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
-#include <optional>
-#include <set>
 #include <utility>
 #include <variant>
 

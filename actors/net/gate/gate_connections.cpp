@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <random>
 #include <utility>
 
 namespace troupe {
@@ -22,11 +21,6 @@ constexpr size_t heard_bytes_max = size_t{1} << 16;
 constexpr milliseconds accept_pause{100};
 
 constexpr const char* no_process_of_ours = "it is no process of troupe";
-
-uint64_t random_number() {
-  std::random_device source;
-  return (uint64_t{source()} << 32) | source();
-}
 
 /// Of a dialled address where something else answers than who was dialled.
 verdict not_believed(std::string reason) {

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <iterator>
 #include <system_error>
-#include <utility>
 
 namespace troupe {
 

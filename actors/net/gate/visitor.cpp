@@ -12,7 +12,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace troupe {
 

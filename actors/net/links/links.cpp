@@ -1,6 +1,5 @@
 #include "actors/net/links/links.hpp"
 
-#include "actors/base/guard.hpp"
 #include "actors/net/carriers/carriers.hpp"
 #include "actors/net/gate/visit.hpp"
 #include "actors/protocol/status_messages.hpp"
@@ -12,19 +11,12 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
-#include <random>
 #include <set>
-#include <string>
 #include <utility>
 
 namespace troupe {
 
 namespace {
-
-uint64_t random_incarnation() {
-  std::random_device source;
-  return (uint64_t{source()} << 32) | source();
-}
 
 process_identity identity_of(const process_facts& x) {
   return {x.process, x.life};
@@ -65,7 +57,7 @@ void links_state::on_actors(const local_node_actor& node, const director_actor& 
   if (!director_)
     return;
   const auto& here = options_.plan.nodes[*options_.plan.find(options_.own_name)];
-  const member who{here.name, random_incarnation(), here.replica_count, here.shard_count};
+  const member who{here.name, random_number(), here.replica_count, here.shard_count};
   self_->send(node_, who.incarnation, caf::actor_cast<director_link_actor>(director_));
   self_->send(director_, who, caf::actor_cast<node_actor>(node_));
 }
@@ -237,7 +229,7 @@ void links_state::join_anew() {
   const auto found = linked_.find(director_name_);
   if (found == linked_.end())
     return;
-  found->second.own_incarnation = random_incarnation();
+  found->second.own_incarnation = random_number();
   join_director(found->second.peer);
   introduce(found->second.peer.links, found->second.own_incarnation, false);
   say("joins anew: " + director_name_ + " had given it up");

@@ -35,7 +35,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <random>
 #include <set>
 #include <utility>

@@ -6,7 +6,6 @@
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
 #include "coordinators/links/dial_clock.hpp"
-#include "coordinators/membership/cluster_plan.hpp"
 #include "coordinators/membership/membership_rule.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "data/text/digest.hpp"
@@ -18,7 +17,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
-#include <random>
 #include <set>
 #include <span>
 #include <sstream>
@@ -94,11 +92,6 @@ std::string words_of_data(const job& resolved, const prepared_data& data) {
          "\nfingerprint = " + fingerprint_in(resolved, data);
 }
 
-uint64_t random_life() {
-  std::random_device source;
-  return (uint64_t{source()} << 32) | source();
-}
-
 process_facts facts_of(const std::string& process, const networked_options& x) {
   process_facts facts;
   facts.version = TROUPE_VERSION;
@@ -114,7 +107,7 @@ process_facts facts_of(const std::string& process, const networked_options& x) {
   if (facts.is_director)
     facts.term = term_floor(facts.term, std::chrono::system_clock::now().time_since_epoch());
   facts.process = process;
-  facts.life = random_life();
+  facts.life = random_number();
   return facts;
 }
 

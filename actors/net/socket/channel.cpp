@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 namespace troupe {
 
@@ -22,10 +21,6 @@ constexpr int backlog = 1024;
 
 std::string words_of(int error) {
   return std::generic_category().message(error);
-}
-
-bool is_for_later(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
 transfer failed(int error) {

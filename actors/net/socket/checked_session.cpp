@@ -40,10 +40,6 @@ size_t length_of(std::string_view header) {
   return number_at(header.data(), length_bytes);
 }
 
-bool may_go_on(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
 transfer lost(const std::string& why) {
   return {0, true, why, false};
 }
@@ -86,7 +82,7 @@ transfer checked_session::receive() {
   end_ -= std::exchange(begin_, 0);
   const auto count = ::recv(descriptor_, buffer_.data() + end_, buffer_.size() - end_, 0);
   if (count < 0)
-    return may_go_on(errno) ? transfer{} : lost(std::strerror(errno));
+    return is_for_later(errno) ? transfer{} : lost(std::strerror(errno));
   end_ += static_cast<size_t>(count);
   return {static_cast<size_t>(count), count == 0, {}, false};
 }
@@ -126,7 +122,7 @@ transfer checked_session::write(std::string_view bytes) {
     message.msg_iov = parts.data();
     message.msg_iovlen = parts.size();
     const auto count = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL);
-    if (count < 0 && !may_go_on(errno))
+    if (count < 0 && !is_for_later(errno))
       return {done, true, std::strerror(errno), false};
     sent_ += count < 0 ? 0 : static_cast<size_t>(count);
     if (sent_ < record_header_bytes + sending_)

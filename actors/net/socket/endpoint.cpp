@@ -8,10 +8,12 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <random>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -179,6 +181,15 @@ lookup_result resolve(const endpoint& where, milliseconds deadline) {
   return {{},
           "host " + where.host + ": no answer for its addresses within " +
             std::to_string(deadline.count()) + " ms"};
+}
+
+uint64_t random_number() {
+  std::random_device source;
+  return (uint64_t{source()} << 32) | source();
+}
+
+bool is_for_later(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
 } // namespace troupe

@@ -80,8 +80,15 @@ private:
 /// Waits for the answer; after the deadline the answer is that there was none.
 lookup_result resolve(const endpoint& where, milliseconds deadline);
 
-// What came of reading or writing a socket of ours, secured or not.
+// ---- Sockets of ours ----
 
+/// 64 bits that nobody foresees: of a life, a link, a name.
+uint64_t random_number();
+
+/// An error of reading or writing after which the socket is tried again when it is ready.
+bool is_for_later(int error);
+
+/// What came of reading or writing a socket, secured or not.
 struct transfer {
   size_t byte_count = 0;   ///< 0: nothing now, try when the socket is ready
   bool is_over = false;    ///< the peer has closed, or the connection is lost

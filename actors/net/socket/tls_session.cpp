@@ -10,8 +10,6 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstdint>
-#include <memory>
 #include <utility>
 
 namespace troupe {
@@ -25,14 +23,10 @@ int descriptor_of(BIO* bio) {
   return static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio)));
 }
 
-bool is_for_later(ssize_t count) {
-  return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
-}
-
 int read_socket(BIO* bio, char* onto, int size) {
   const auto count = ::recv(descriptor_of(bio), onto, static_cast<size_t>(size), 0);
   BIO_clear_retry_flags(bio);
-  if (is_for_later(count))
+  if (count < 0 && is_for_later(errno))
     BIO_set_retry_read(bio);
   return static_cast<int>(count);
 }
@@ -40,7 +34,7 @@ int read_socket(BIO* bio, char* onto, int size) {
 int write_socket(BIO* bio, const char* bytes, int size) {
   const auto count = ::send(descriptor_of(bio), bytes, static_cast<size_t>(size), MSG_NOSIGNAL);
   BIO_clear_retry_flags(bio);
-  if (is_for_later(count))
+  if (count < 0 && is_for_later(errno))
     BIO_set_retry_write(bio);
   return static_cast<int>(count);
 }

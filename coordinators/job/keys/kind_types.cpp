@@ -2,9 +2,6 @@
 
 #include "models/kinds/layer_text.hpp"
 
-#include <algorithm>
-#include <vector>
-
 namespace troupe {
 
 namespace {
