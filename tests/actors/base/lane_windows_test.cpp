@@ -1,6 +1,5 @@
-#include "actors/base/lane_windows.hpp"
-
 #include "actors/base/job_rows.hpp"
+
 #include "coordinators/step/timeline.hpp"
 #include "data/rows_file/rows_writer.hpp"
 #include "data/training_rows/prepare.hpp"

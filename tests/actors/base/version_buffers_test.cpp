@@ -1,6 +1,5 @@
 #include "actors/base/version_buffers.hpp"
 
-#include "actors/base/version_hashing.hpp"
 #include "coordinators/step/placement.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Checkpoints that take long to write: the director answers meanwhile, training goes on as far as
 // the next one, and nobody is told of an end that is not on the disk. On real threads.
 
-#include "actors/director/checkpoint_drafts.hpp"
 #include "actors/director/checkpoint_writer.hpp"
+#include "actors/director/run_tensors.hpp"
 #include "tests/support/payloads.hpp"
 #include "tests/support/plain_disk.hpp"
 #include "tests/support/training.hpp"

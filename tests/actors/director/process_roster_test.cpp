@@ -2,7 +2,7 @@
 
 #include "actors/director/process_roster.hpp"
 #include "actors/director/run_history.hpp"
-#include "actors/director/run_watch.hpp"
+#include "actors/director/run_membership.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Clients' work and what federated rounds make of it, against the papers' formulas in NumPy.
 
-#include "actors/orders/client_work.hpp"
+#include "actors/orders/trainer.hpp"
 
 #include "models/network/neural_network.hpp"
 #include "models/optimizers/optimizer.hpp"

@@ -2,7 +2,6 @@
 // each with its exchange, and nothing between them but this test.
 
 #include "actors/orders/order_queue.hpp"
-#include "actors/orders/work_queue.hpp"
 #include "tests/support/payloads.hpp"
 
 #include <gtest/gtest.h>

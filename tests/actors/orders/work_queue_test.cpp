@@ -2,8 +2,6 @@
 // parameter server of the run sends, and trainers that have ended. The run: two epochs of three steps, four
 // members, whose optimizer keeps two tensors of state; three chunks to evaluate.
 
-#include "actors/orders/work_queue.hpp"
-
 #include "actors/orders/order_queue.hpp"
 
 #include <gtest/gtest.h>

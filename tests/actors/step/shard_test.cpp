@@ -1,6 +1,6 @@
 // What a shard does, alone.
 
-#include "actors/base/version_hashing.hpp"
+#include "actors/base/version_buffers.hpp"
 #include "actors/protocol/boundary_messages.hpp"
 #include "actors/run/configure.hpp"
 #include "actors/step/shard.hpp"

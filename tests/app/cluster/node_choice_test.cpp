@@ -1,8 +1,8 @@
 #include "app/cluster/node_choice.hpp"
 
+#include "app/cluster/child_processes.hpp"
 #include "app/cluster/cluster_address.hpp"
 #include "app/cluster/cluster_schema.hpp"
-#include "app/cluster/launch_report.hpp"
 
 #include <gtest/gtest.h>
 

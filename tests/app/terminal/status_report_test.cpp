@@ -1,6 +1,6 @@
 #include "actors/net/gate/visit.hpp"
 #include "actors/protocol/status_messages.hpp"
-#include "app/job/job_errors.hpp"
+#include "app/job/job_file.hpp"
 #include "app/terminal/output.hpp"
 #include "app/terminal/reports.hpp"
 #include "coordinators/parallel/parallel_plan.hpp"

@@ -2,7 +2,7 @@
 // and a group whose pieces travel as tensors has the bits of one whose pieces do not.
 
 #include "coordinators/parallel/boundary_tensors.hpp"
-#include "coordinators/parallel/segment_fetching.hpp"
+#include "coordinators/parallel/tile_rule.hpp"
 #include "coordinators/parallel/tile_window.hpp"
 #include "models/network/neural_network.hpp"
 #include "tests/support/part_company.hpp"

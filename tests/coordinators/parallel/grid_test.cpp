@@ -1,7 +1,5 @@
 #include "coordinators/parallel/grid.hpp"
 
-#include "coordinators/parallel/model_split.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

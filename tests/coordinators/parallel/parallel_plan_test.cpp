@@ -3,7 +3,6 @@
 
 #include "coordinators/parallel/parallel_plan.hpp"
 
-#include "coordinators/parallel/memory_check.hpp"
 #include "models/segments/segment_chain.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // When the rate is lowered, beside PyTorch's numbers (tests/reference/plateau.py), and how the director's rule
 // carries it through a run.
 
-#include "coordinators/run/plateau_rule.hpp"
+#include "coordinators/job/stop_rule.hpp"
 
 #include "coordinators/run/director_rule.hpp"
 #include "tests/support/reference.hpp"

@@ -1,5 +1,3 @@
-#include "coordinators/run/training_statistics.hpp"
-
 #include "coordinators/run/replica_statistics.hpp"
 
 #include <gtest/gtest.h>

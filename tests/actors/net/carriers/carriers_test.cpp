@@ -1,8 +1,7 @@
 // Carriers of two processes, in one: each with its thread, and a node that writes down what comes.
 
 #include "actors/net/carriers/carriers.hpp"
-#include "actors/net/carriers/host_socket.hpp"
-#include "actors/net/carriers/shared_slots.hpp"
+#include "actors/net/carriers/piece_stream.hpp"
 #include "actors/protocol/tensor_messages.hpp"
 #include "actors/run/configure.hpp"
 

@@ -1,6 +1,5 @@
 #include "actors/net/carriers/piece_stream.hpp"
 
-#include "actors/net/carriers/carried_frame.hpp"
 #include "models/base/copy_values.hpp"
 
 #include <gtest/gtest.h>

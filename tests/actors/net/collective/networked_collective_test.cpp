@@ -1,8 +1,8 @@
 // Members in several actor systems over real sockets: the bits of one process, whose end is named, and
 // who is not let in.
 
+#include "actors/net/collective/collective_meeting.hpp"
 #include "actors/net/collective/networked_collective.hpp"
-#include "actors/net/collective/part_carriers.hpp"
 #include "actors/net/process/networked_process.hpp"
 #include "actors/run/configure.hpp"
 #include "data/text/failure.hpp"
