@@ -1,6 +1,6 @@
 #include "actors/base/job_rows.hpp"
 
-#include "data/training_rows/chunk_split.hpp"
+#include "data/training_rows/part_choice.hpp"
 
 #include <algorithm>
 #include <iterator>

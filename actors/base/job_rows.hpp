@@ -7,7 +7,6 @@
 #include "coordinators/step/lane_order.hpp"
 #include "coordinators/step/timeline.hpp"
 #include "data/training_rows/batch_reader.hpp"
-#include "data/training_rows/epoch_order.hpp"
 #include "data/training_rows/part_choice.hpp"
 #include "data/training_rows/row_source.hpp"
 #include "models/metrics/metric_set.hpp"

@@ -8,7 +8,6 @@
 #include "coordinators/step/timeline.hpp"
 #include "data/text/digest.hpp"
 #include "data/text/failure.hpp"
-#include "data/training_rows/column_statistics.hpp"
 #include "models/base/rounding.hpp"
 #include "models/metrics/prediction_sums.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "actors/protocol/interfaces.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
-#include "data/disk/scratch_tensor.hpp"
+#include "data/disk/stored_tensor.hpp"
 #include "data/text/failure.hpp"
 #include "models/base/float_view.hpp"
 #include "models/base/index_range.hpp"

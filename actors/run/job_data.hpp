@@ -5,7 +5,7 @@
 #include "coordinators/job/job.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/parallel/parallel_plan.hpp"
-#include "data/formats/csv/csv_dialect.hpp"
+#include "data/formats/csv/csv_options.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/prepare.hpp"
 

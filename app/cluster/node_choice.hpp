@@ -5,7 +5,6 @@
 #include "app/cluster/cluster_file.hpp"
 #include "app/toml/override.hpp"
 #include "data/identity/certificate.hpp"
-#include "data/identity/tls_files.hpp"
 
 #include <cstddef>
 #include <optional>

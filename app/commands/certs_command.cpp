@@ -4,7 +4,7 @@
 #include "app/commands/commands.hpp"
 #include "app/terminal/output.hpp"
 #include "data/disk/atomic_file.hpp"
-#include "data/disk/secret_file.hpp"
+#include "data/disk/open_file.hpp"
 #include "data/identity/certificate.hpp"
 #include "data/text/failure.hpp"
 

@@ -2,12 +2,11 @@
 #include "app/predict/model_rows.hpp"
 #include "app/terminal/output.hpp"
 #include "data/disk/atomic_file.hpp"
-#include "data/formats/text/vocabulary.hpp"
+#include "data/formats/text/read_text.hpp"
 #include "data/model_file/saved_model.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/number_text.hpp"
 #include "data/text/shown_text.hpp"
-#include "data/text/utf8.hpp"
 #include "models/base/random.hpp"
 
 #include <algorithm>

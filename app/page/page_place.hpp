@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "data/identity/tls_files.hpp"
+#include "data/identity/certificate.hpp"
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 #include "actors/net/gate/visit.hpp"
 #include "actors/net/socket/channel.hpp"
 #include "app/page/page_answer.hpp"
-#include "data/disk/secret_file.hpp"
+#include "data/disk/open_file.hpp"
 #include "data/identity/certificate.hpp"
 #include "data/privacy/key_file.hpp"
 #include "data/text/failure.hpp"

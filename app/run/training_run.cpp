@@ -15,7 +15,6 @@
 #include "data/disk/atomic_file.hpp"
 #include "data/records/event_file.hpp"
 #include "data/records/history_file.hpp"
-#include "data/records/rounds_file.hpp"
 #include "data/records/summary_file.hpp"
 #include "data/records/tensorboard_file.hpp"
 #include "data/run_folder/run_directory.hpp"

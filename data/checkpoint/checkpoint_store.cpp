@@ -5,7 +5,7 @@
 #include "data/disk/atomic_file.hpp"
 #include "data/disk/disk.hpp"
 #include "data/disk/open_file.hpp"
-#include "data/disk/scratch_tensor.hpp"
+#include "data/disk/stored_tensor.hpp"
 #include "data/text/checksum.hpp"
 
 #include <algorithm>

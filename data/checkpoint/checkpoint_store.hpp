@@ -3,7 +3,7 @@
 //
 //   checkpoint-000000000120.troupe    the state at version 120
 //   checkpoint-000000000120.troupe.tmp    being written, or left by a process that died
-//   scratch-4711-0.tmp    likewise (data/disk/scratch_tensor.hpp)
+//   scratch-4711-0.tmp    likewise (data/disk/stored_tensor.hpp)
 //   term    the highest term in use
 //
 // A folder belongs to one run and is written by one process at a time: whoever makes a store makes

@@ -16,6 +16,7 @@
 #include "models/network/parameter_layout.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -59,5 +60,19 @@ std::string safetensors_data_sha256(const parameter_layout& layout, const stored
 /// Throws failure: bad_data, naming the path and, where there is one, the tensor; what text_source
 /// throws for a file that cannot be opened or read.
 safetensors_file read_safetensors(const std::string& path);
+
+// A model's values in logical order, part by part: for files and digests of models that are larger
+// than the memory there is. Values lie in working order (parameter_layout.hpp), where a few rows of a
+// tensor that is cut in T parts are T runs.
+
+/// Values of a part, at most, unless told otherwise: 4 MiB. What is read from a checkpoint is checked by
+/// chunks of 1 MiB: with much smaller parts, each would be read many times.
+inline constexpr size_t logical_part_values = size_t{1} << 20;
+
+/// Calls `take` with all values, in logical order, at most `most` at a time (>= 1). Throws what reading
+/// `working` throws; std::invalid_argument when it is not layout.size() values.
+void for_each_logical_part(const parameter_layout& layout, const stored_tensor& working,
+                           const std::function<void(std::span<const float>)>& take,
+                           size_t most = logical_part_values);
 
 } // namespace troupe

@@ -1,13 +1,13 @@
 #include "data/model_file/saved_model.hpp"
 
-#include "data/formats/libsvm/feature_hash.hpp"
-#include "data/formats/text/vocabulary.hpp"
-#include "data/model_file/own_model.hpp"
+#include "data/formats/libsvm/libsvm.hpp"
+#include "data/formats/text/read_text.hpp"
 #include "data/table/column_plan.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/number_text.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/names.hpp"
+#include "models/kinds/component.hpp"
 #include "models/kinds/model_kinds.hpp"
 #include "models/network/neural_network.hpp"
 
@@ -18,13 +18,73 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace troupe {
 
 namespace {
+
+// Models of kinds that an application adds (models/kinds/model_kinds.hpp), as model files keep them:
+// `kind`, `kind_version` and `options`, a JSON object.
+
+/// The kind and options of a file's metadata, as this program has them. Throws failure(mismatch, path)
+/// when it has no such kind, or another version of it; failure(bad_data, path) for options that are none.
+component read_own_kind(const std::string& kind, const std::string& version,
+                        const std::string& options, const std::string& path);
+
+using nlohmann::json;
+
+std::optional<option_value> list_of(const json& x) {
+  const auto all = [&](auto holds) { return std::ranges::all_of(x, holds); };
+  if (all([](const json& one) { return one.is_number_integer(); }))
+    return x.get<std::vector<int64_t>>();
+  if (all([](const json& one) { return one.is_number(); }))
+    return x.get<std::vector<double>>();
+  return std::nullopt;
+}
+
+std::optional<option_value> value_of(const json& x) {
+  if (x.is_boolean())
+    return x.get<bool>();
+  if (x.is_number_integer())
+    return x.get<int64_t>();
+  if (x.is_number())
+    return x.get<double>();
+  if (x.is_string())
+    return x.get<std::string>();
+  return x.is_array() ? list_of(x) : std::nullopt;
+}
+
+component read_own_kind(const std::string& kind, const std::string& version,
+                        const std::string& options, const std::string& path) {
+  const auto* known = models().find(kind);
+  const auto named = "a model of kind " + shown_text(kind) + ", version " + shown_text(version);
+  if (!known)
+    throw failure(failure_code::mismatch, named + ", which this program does not have", path,
+                  "use the program that trained it");
+  if (version != std::to_string(known->info.version))
+    throw failure(failure_code::mismatch,
+                  named + ": this program has version " + std::to_string(known->info.version), path,
+                  "use the program that trained it");
+  const auto object = json::parse(options, nullptr, false);
+  component result{kind, {}};
+  bool is_good = object.is_object();
+  for (auto at = object.begin(); is_good && at != object.end(); ++at) {
+    const auto value = value_of(*at);
+    is_good = value.has_value();
+    if (value)
+      result.options[at.key()] = *value;
+  }
+  if (!is_good || !models().problems(result).empty())
+    throw failure(failure_code::bad_data,
+                  "the metadata's 'options' are none of " + kind + ": " + shown_text(options), path,
+                  "the file is damaged");
+  return models().complete(result);
+}
 
 constexpr std::string_view format_name = "troupe-model-1";
 /// Of kinds that an application adds.

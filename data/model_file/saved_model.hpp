@@ -8,9 +8,9 @@
 
 #pragma once
 
-#include "data/formats/csv/csv_dialect.hpp"
+#include "data/formats/csv/csv_options.hpp"
 #include "data/model_file/safetensors.hpp"
-#include "data/table/class_finder.hpp"
+#include "data/table/cell_coder.hpp"
 #include "data/training_rows/prepare.hpp"
 #include "models/base/buffer.hpp"
 #include "models/network/model.hpp"

@@ -2,7 +2,6 @@
 
 #include "data/disk/atomic_file.hpp"
 #include "data/disk/open_file.hpp"
-#include "data/disk/secret_file.hpp"
 #include "data/text/digest.hpp"
 #include "data/text/failure.hpp"
 

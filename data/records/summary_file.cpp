@@ -1,6 +1,5 @@
 #include "data/records/summary_file.hpp"
 
-#include "data/records/figure.hpp"
 #include "data/records/history_figures.hpp"
 #include "data/records/trainer_table.hpp"
 

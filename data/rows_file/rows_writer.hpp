@@ -7,7 +7,6 @@
 #include "data/rows_file/rows_file.hpp"
 #include "data/rows_file/rows_header.hpp"
 #include "data/table/dataset.hpp"
-#include "data/training_rows/column_statistics.hpp"
 #include "models/math/tree_accumulator.hpp"
 
 #include <cstdint>

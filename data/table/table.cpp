@@ -1,6 +1,6 @@
 #include "data/table/table.hpp"
 
-#include "data/table/class_finder.hpp"
+#include "data/table/cell_coder.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/rounding.hpp"

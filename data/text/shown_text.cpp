@@ -1,7 +1,5 @@
 #include "data/text/shown_text.hpp"
 
-#include "data/text/utf8.hpp"
-
 #include <algorithm>
 
 namespace troupe {
@@ -62,6 +60,61 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(size);
   }
   return true;
+}
+
+unsigned char byte_at(std::string_view text, size_t i) {
+  return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+}
+
+namespace {
+
+bool in_range(unsigned char byte, int low, int high) {
+  return byte >= low && byte <= high;
+}
+
+} // namespace
+
+size_t utf8_bytes(std::string_view text) {
+  auto first = byte_at(text, 0);
+  if (first < 0x80)
+    return text.empty() ? 0 : 1;
+  auto second = byte_at(text, 1);
+  if (in_range(first, 0xc2, 0xdf))
+    return in_range(second, 0x80, 0xbf) ? 2 : 0;
+  auto third_follows = in_range(byte_at(text, 2), 0x80, 0xbf);
+  if (in_range(first, 0xe0, 0xef)) {
+    // No longer spellings of short characters, no surrogates.
+    auto low = first == 0xe0 ? 0xa0 : 0x80;
+    auto high = first == 0xed ? 0x9f : 0xbf;
+    return in_range(second, low, high) && third_follows ? 3 : 0;
+  }
+  if (in_range(first, 0xf0, 0xf4)) {
+    auto low = first == 0xf0 ? 0x90 : 0x80;
+    auto high = first == 0xf4 ? 0x8f : 0xbf;
+    auto fourth_follows = in_range(byte_at(text, 3), 0x80, 0xbf);
+    return in_range(second, low, high) && third_follows && fourth_follows ? 4 : 0;
+  }
+  return 0;
+}
+
+char32_t code_point_of(std::string_view character) {
+  constexpr unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  char32_t result = byte_at(character, 0) & first_bits[character.size()];
+  for (size_t i = 1; i < character.size(); ++i)
+    result = result << 6 | (byte_at(character, i) & 0x3f);
+  return result;
+}
+
+std::string utf8_of(char32_t code) {
+  const auto byte = [](char32_t value) { return static_cast<char>(value); };
+  const auto rest = [&](int shift) { return byte(0x80 | (code >> shift & 0x3f)); };
+  if (code < 0x80)
+    return {byte(code)};
+  if (code < 0x800)
+    return {byte(0xc0 | code >> 6), rest(0)};
+  if (code < 0x10000)
+    return {byte(0xe0 | code >> 12), rest(6), rest(0)};
+  return {byte(0xf0 | code >> 18), rest(12), rest(6), rest(0)};
 }
 
 } // namespace troupe

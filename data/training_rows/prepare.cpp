@@ -5,7 +5,6 @@
 #include "data/text/digest.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
-#include "data/training_rows/chunk_split.hpp"
 #include "data/training_rows/part_choice.hpp"
 #include "data/training_rows/row_split.hpp"
 #include "models/base/rounding.hpp"

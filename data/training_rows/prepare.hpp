@@ -4,7 +4,6 @@
 #pragma once
 
 #include "data/table/dataset.hpp"
-#include "data/training_rows/column_statistics.hpp"
 #include "data/training_rows/part_choice.hpp"
 #include "data/training_rows/row_split.hpp"
 

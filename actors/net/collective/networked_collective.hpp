@@ -16,7 +16,7 @@
 
 #include "actors/collective/collective_member.hpp"
 #include "coordinators/membership/cluster_plan.hpp"
-#include "data/identity/tls_files.hpp"
+#include "data/identity/certificate.hpp"
 
 #include <caf/fwd.hpp>
 

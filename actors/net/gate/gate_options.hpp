@@ -6,7 +6,7 @@
 #include "actors/net/socket/endpoint.hpp"
 #include "coordinators/base/moment.hpp"
 #include "coordinators/links/admission.hpp"
-#include "data/identity/tls_files.hpp"
+#include "data/identity/certificate.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include "actors/net/socket/endpoint.hpp"
 #include "coordinators/base/moment.hpp"
-#include "data/identity/tls_files.hpp"
+#include "data/identity/certificate.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -9,7 +9,7 @@
 #include "coordinators/job/job.hpp"
 #include "coordinators/membership/cluster_plan.hpp"
 #include "data/checkpoint/checkpoint.hpp"
-#include "data/identity/tls_files.hpp"
+#include "data/identity/certificate.hpp"
 #include "data/records/run_recorder.hpp"
 
 #include <functional>

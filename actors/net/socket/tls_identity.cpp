@@ -1,7 +1,7 @@
 #include "actors/net/socket/tls_identity.hpp"
 
 #include "coordinators/links/admission.hpp"
-#include "data/disk/secret_file.hpp"
+#include "data/disk/open_file.hpp"
 #include "data/identity/certificate.hpp"
 #include "data/text/failure.hpp"
 

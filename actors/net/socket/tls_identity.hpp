@@ -9,7 +9,7 @@
 
 #pragma once
 
-#include "data/identity/tls_files.hpp"
+#include "data/identity/certificate.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "data/formats/arrays/array_values.hpp"
+#include "data/formats/arrays/read_array.hpp"
 
 #include "models/base/multiversion.hpp"
 

@@ -2,8 +2,7 @@
 
 #pragma once
 
-#include "data/formats/csv/csv_dialect.hpp"
-#include "data/formats/csv/csv_header.hpp"
+#include "data/formats/csv/csv_options.hpp"
 
 #include <array>
 #include <cstddef>

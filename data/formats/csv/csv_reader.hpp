@@ -6,7 +6,6 @@
 
 #include "data/formats/csv/csv_options.hpp"
 #include "data/formats/csv/csv_records.hpp"
-#include "data/table/lost_digits.hpp"
 #include "data/table/row_reader.hpp"
 #include "data/text/number_text.hpp"
 
@@ -109,7 +108,7 @@ private:
   bool row_waits_ = false;       ///< record_ is a row that was not given out
   bool first_rows_wait_ = true;  ///< nobody has checked them
   bool may_hide_header_ = false; ///< row 1 was taken for data, and nobody said so
-  bool counts_rows_ = false;     ///< what row 1 looks like (csv_header.hpp)
+  bool counts_rows_ = false;     ///< what row 1 looks like
 };
 
 } // namespace troupe

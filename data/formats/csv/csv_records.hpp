@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "data/formats/csv/csv_dialect.hpp"
+#include "data/formats/csv/csv_options.hpp"
 #include "data/source/text_source.hpp"
 
 #include <cstddef>
