@@ -1,6 +1,6 @@
 #include "benchmarks/bare_loop.hpp"
 
-#include "models/base/large_pages.hpp"
+#include "models/base/buffer.hpp"
 #include "models/base/random.hpp"
 
 #include <cblas.h>

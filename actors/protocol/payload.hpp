@@ -4,7 +4,6 @@
 #pragma once
 
 #include "models/base/buffer.hpp"
-#include "models/base/float_view.hpp"
 
 #include <caf/fwd.hpp>
 

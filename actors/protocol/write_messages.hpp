@@ -7,7 +7,7 @@
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "data/disk/stored_tensor.hpp"
 #include "data/text/failure.hpp"
-#include "models/base/float_view.hpp"
+#include "models/base/buffer.hpp"
 #include "models/base/index_range.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>

@@ -24,8 +24,8 @@
 #include "coordinators/parallel/tile_window.hpp"
 #include "data/training_rows/batch_reader.hpp"
 #include "models/math/reduction.hpp"
+#include "models/network/chained_model.hpp"
 #include "models/network/model.hpp"
-#include "models/segments/chain_loss.hpp"
 
 #include <array>
 #include <functional>

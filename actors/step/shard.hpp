@@ -34,7 +34,7 @@
 #include "models/math/reduction.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/training/regularization.hpp"
-#include "models/training/whole_model_step.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>

@@ -5,7 +5,6 @@
 #include "models/base/copy_values.hpp"
 #include "models/math/lanes.hpp"
 #include "models/math/tree_accumulator.hpp"
-#include "models/solvers/gauss_newton.hpp"
 #include "models/solvers/least_squares.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // rules and result as any other. It holds the one slice and all blocks, exchanges nothing, and each
 // version is one solution:
 //   closed-form    version 1 is the least-squares solution (models/solvers/least_squares.hpp)
-//   gauss-newton   each version is one step of Gauss-Newton (models/solvers/gauss_newton.hpp)
+//   gauss-newton   each version is one step of Gauss-Newton (models/solvers/least_squares.hpp)
 // Rows of the history show the loss of their own version. Between two steps other messages get
 // their turn; while one is computed the director answers.
 

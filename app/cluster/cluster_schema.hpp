@@ -5,7 +5,6 @@
 
 #include "actors/net/socket/endpoint.hpp"
 #include "coordinators/membership/cluster_plan.hpp"
-#include "models/keys/key_row.hpp"
 #include "models/keys/key_table.hpp"
 
 #include <cstdint>

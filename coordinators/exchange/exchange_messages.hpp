@@ -4,7 +4,7 @@
 #pragma once
 
 #include "coordinators/exchange/tensor_name.hpp"
-#include "models/base/float_view.hpp"
+#include "models/base/buffer.hpp"
 
 #include <array>
 #include <cstdint>

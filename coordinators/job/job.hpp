@@ -14,7 +14,7 @@
 #include "coordinators/parallel/grid.hpp"
 #include "models/base/names.hpp"
 #include "models/base/number_format.hpp"
-#include "models/kinds/component.hpp"
+#include "models/kinds/option.hpp"
 #include "models/losses/loss.hpp"
 #include "models/math/products.hpp"
 #include "models/merging/outer_rule.hpp"

@@ -22,7 +22,7 @@
 
 #include "coordinators/parallel/grid.hpp"
 #include "models/base/batch.hpp"
-#include "models/base/float_view.hpp"
+#include "models/base/buffer.hpp"
 #include "models/segments/layer_cuts.hpp"
 
 #include <array>

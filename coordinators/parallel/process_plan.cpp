@@ -6,7 +6,6 @@
 #include "coordinators/parallel/tile_rule.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/segments/segment_chain.hpp"
-#include "models/training/whole_model_step.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
 
 #include <algorithm>

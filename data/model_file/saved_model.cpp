@@ -7,8 +7,8 @@
 #include "data/text/number_text.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/names.hpp"
-#include "models/kinds/component.hpp"
 #include "models/kinds/model_kinds.hpp"
+#include "models/kinds/option.hpp"
 #include "models/network/neural_network.hpp"
 
 #include <nlohmann/json.hpp>

@@ -3,6 +3,7 @@
 #include "data/model_file/saved_model.hpp"
 
 #include "data/identity/arithmetic_check.hpp"
+#include "models/base/require.hpp"
 #include "models/base/rounding.hpp"
 #include "models/math/tree_accumulator.hpp"
 #include "models/segments/segment_chain.hpp"
@@ -14,11 +15,7 @@ namespace troupe {
 
 namespace {
 
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"predictor: expected "} + std::to_string(expected) +
-                                " " + what + ", got " + std::to_string(actual));
-}
+constexpr size_check require_size{"predictor"};
 
 } // namespace
 

@@ -1,6 +1,7 @@
 #include "data/training_rows/client_partition.hpp"
 
 #include "models/base/random.hpp"
+#include "models/base/require.hpp"
 #include "models/base/rounding.hpp"
 #include "models/math/elementary.hpp"
 
@@ -8,7 +9,6 @@
 #include <cmath>
 #include <numeric>
 #include <queue>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -22,10 +22,7 @@ constexpr uint64_t order_of_shards = 1;
 constexpr uint64_t sizes_of_clients = 2;
 constexpr uint64_t first_class = 1000; ///< proportions of class c: this + c
 
-void require(bool holds, const std::string& what) {
-  if (!holds)
-    throw std::invalid_argument("client partition: " + what);
-}
+constexpr requirement require{"client partition"};
 
 random_sequence sequence_of(const partition_options& x, uint64_t major) {
   return {x.seed, random_purpose::partition, major};

@@ -2,7 +2,7 @@
 
 #include "data/table/memory_room.hpp"
 #include "data/text/failure.hpp"
-#include "models/base/large_pages.hpp"
+#include "models/base/buffer.hpp"
 #include "models/base/random.hpp"
 #include "models/base/rounding.hpp"
 #include "models/base/saturating.hpp"

@@ -22,12 +22,6 @@ namespace troupe {
 
 namespace {
 
-std::vector<float> probe_values(uint64_t major, size_t count, float low, float high) {
-  std::vector<float> values(count);
-  fill_uniform({1, random_purpose::initialization, major}, 0, low, high, values);
-  return values;
-}
-
 struct product_shape {
   size_t rows;
   size_t inner;
@@ -45,8 +39,8 @@ constexpr std::array product_shapes{
 void add_products(bit_hash& hash) {
   using products::matrix_of, products::multiply;
   for (const auto& [m, k, n] : product_shapes) {
-    const auto a = probe_values(m, m * k, -1, 1);
-    const auto b = probe_values(n + 1000, k * n, -1, 1);
+    const auto a = made_values(1, m, m * k, -1, 1);
+    const auto b = made_values(1, n + 1000, k * n, -1, 1);
     std::vector<float> out(m * n);
     const auto result = products::result_of(out.data(), m, n);
     multiply(matrix_of(a.data(), m, k), matrix_of(b.data(), k, n), result);
@@ -60,19 +54,19 @@ void add_products(bit_hash& hash) {
 
 void add_activations(bit_hash& hash) {
   for (const auto& [kind, name] : name_table<activation_kind>::entries) {
-    auto values = probe_values(1, 103, -12, 12);
+    auto values = made_values(1, 1, 103, -12, 12);
     activate(kind, values);
     hash.add(values);
-    auto slopes = probe_values(6, values.size(), -1, 1);
+    auto slopes = made_values(1, 6, values.size(), -1, 1);
     multiply_by_derivative(kind, values, slopes);
     hash.add(slopes);
   }
 }
 
 void add_losses(bit_hash& hash) {
-  const auto targets = probe_values(2, 105, 0.1f, 3); // the deviances want them above 0
+  const auto targets = made_values(1, 2, 105, 0.1f, 3); // the deviances want them above 0
   const auto add = [&](const loss_options& loss, std::span<const int32_t> labels, size_t columns) {
-    auto scores = probe_values(3, labels.size() * columns, -9, 9);
+    auto scores = made_values(1, 3, labels.size() * columns, -9, 9);
     const auto fitting = std::span{targets}.first(scores.size());
     const auto sums =
       evaluate_loss(loss, {labels.size(), {}, labels, fitting}, scores, columns, scores);
@@ -102,10 +96,10 @@ void add_optimizers(bit_hash& hash) {
     options.schedule.steps = 5;
     const auto rule = make_optimizer(options);
     const optimizer_state state{rule->slot_count(), count};
-    auto parameters = probe_values(4, count, -1, 1);
+    auto parameters = made_values(1, 4, count, -1, 1);
     std::vector<float> next(count);
     for (uint64_t t = 0; t < 3; ++t) {
-      const auto gradient = probe_values(5 + t, count, -30, 30);
+      const auto gradient = made_values(1, 5 + t, count, -30, 30);
       rule->update(rule->begin_step(t, 31, direction::descent),
                    {gradient.data(), parameters.data(), next.data(), 0, count}, state);
       parameters.swap(next);
@@ -122,11 +116,11 @@ void add_whole_model_rules(bit_hash& hash) {
     optimizer_options options;
     options.kind = kind;
     const auto rule = make_whole_model_rule(options, layout);
-    auto parameters = probe_values(10, layout.size(), -1, 1);
+    auto parameters = made_values(1, 10, layout.size(), -1, 1);
     auto state = rule->start(parameters);
     std::vector<float> next(parameters.size());
     for (uint64_t t = 0; t < 4; ++t) {
-      const auto gradient = probe_values(11 + t, parameters.size(), -30, 30);
+      const auto gradient = made_values(1, 11 + t, parameters.size(), -30, 30);
       update_alone(
         *rule,
         {t, {31.0 / static_cast<double>(t + 1), 31, 0, 0}, 0, true, gradient, parameters, next},
@@ -144,9 +138,10 @@ void add_gradient_changes(bit_hash& hash) {
   options.l2 = 0.1;
   options.clip_value = 5;
   const size_t count = 103;
-  auto gradient = probe_values(8, count, -30, 30);
+  auto gradient = made_values(1, 8, count, -30, 30);
   hash.add(square_sum(gradient, 0.3f));
-  regularization{options, {{0, count}}}.apply(gradient, probe_values(9, count, -1, 1).data(), 0, 1);
+  regularization{options, {{0, count}}}.apply(gradient, made_values(1, 9, count, -1, 1).data(), 0,
+                                              1);
   hash.add(gradient);
 }
 

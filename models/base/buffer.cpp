@@ -1,8 +1,9 @@
 #include "models/base/buffer.hpp"
 
-#include "models/base/large_pages.hpp"
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <new>
 
@@ -112,6 +113,26 @@ buffer buffer_pool::acquire() {
 size_t buffer_pool::made_count() const {
   std::lock_guard guard{core_->mutex};
   return core_->made_count;
+}
+
+namespace {
+
+constexpr uintptr_t page_bytes = large_page_bytes;
+
+} // namespace
+
+void advise_large_pages(void* memory, size_t bytes) noexcept {
+#ifdef MADV_HUGEPAGE
+  // Whole pages within the block: what lies beside it belongs to others.
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  const auto first = (begin + page_bytes - 1) / page_bytes * page_bytes;
+  const auto last = (begin + bytes) / page_bytes * page_bytes;
+  if (last > first)
+    static_cast<void>(madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE));
+#else
+  static_cast<void>(memory);
+  static_cast<void>(bytes);
+#endif
 }
 
 } // namespace troupe

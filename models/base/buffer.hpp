@@ -10,11 +10,17 @@
 
 #pragma once
 
+#include "models/base/number_format.hpp"
+
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -130,5 +136,119 @@ public:
 private:
   std::shared_ptr<detail::pool_core> core_;
 };
+
+// Scratch memory of one thread, or of one batch that is under way: numbered slots that only ever grow,
+// so that after the first step nothing is allocated.
+
+class workspace {
+public:
+  /// Slot `index` with room for `size` floats; its contents are those of its last use.
+  std::span<float> slot(size_t index, size_t size) {
+    if (slots_.size() <= index)
+      slots_.resize(index + 1);
+    if (slots_[index].size() < size)
+      slots_[index] = buffer{size};
+    return slots_[index].values().first(size);
+  }
+
+  size_t byte_count() const {
+    size_t result = 0;
+    for (const auto& slot : slots_)
+      result += slot.size() * sizeof(float);
+    return result;
+  }
+
+private:
+  std::vector<buffer> slots_;
+};
+
+// Float view: a span of float32 values together with the buffer it lies in, so that the values live
+// as long as anybody looks at them.
+//
+// Values that came over a wire know the checksum they were sent with. Whoever uses them asks
+// `intact` first; nothing is computed before that, and nothing ever for values of this process.
+
+/// A number that follows from the values' bits: the same function at both ends of a wire.
+using float_checksum = uint64_t (*)(std::span<const float>);
+
+class float_view {
+public:
+  float_view() = default;
+
+  /// The values [offset, offset + size) of `storage`; throws std::invalid_argument outside it.
+  float_view(const_buffer storage, size_t offset, size_t size)
+    : storage_(std::move(storage)), offset_(offset), size_(size) {
+    if (offset > storage_.size() || size > storage_.size() - offset)
+      throw std::invalid_argument("float_view: a span that leaves its buffer");
+  }
+
+  /// The first `size` values of `storage`, received with a checksum that `compute` has to give
+  /// again.
+  float_view(const_buffer storage, size_t size, uint64_t checksum, float_checksum compute)
+    : float_view(std::move(storage), 0, size) {
+    compute_ = compute;
+    received_checksum_ = checksum;
+  }
+
+  /// The same values, all of this format: on a wire they need no more bytes than it has.
+  float_view with_format(number_format format) && {
+    format_ = format;
+    return std::move(*this);
+  }
+  number_format format() const { return format_; }
+
+  std::span<const float> values() const { return storage_.values().subspan(offset_, size_); }
+  size_t size() const { return size_; }
+
+  /// The memory behind: the same for all spans of one version in one process.
+  const const_buffer& storage() const { return storage_; }
+  size_t offset() const { return offset_; }
+
+  /// The values [first, first + count) of these, as values of this process: ask `intact` before.
+  float_view part(size_t first, size_t count) const { return {storage_, offset_ + first, count}; }
+
+  /// False when the values came over a wire and do not have the checksum they were sent with.
+  bool intact() const { return compute_ == nullptr || compute_(values()) == received_checksum_; }
+
+  /// Nothing for values of this process.
+  std::optional<uint64_t> received_checksum() const {
+    return compute_ == nullptr ? std::nullopt : std::optional{received_checksum_};
+  }
+
+  /// Bit for bit.
+  friend bool operator==(const float_view& a, const float_view& b) {
+    const auto x = a.values();
+    const auto y = b.values();
+    return x.size() == y.size() &&
+           (x.empty() || std::memcmp(x.data(), y.data(), x.size_bytes()) == 0);
+  }
+
+private:
+  const_buffer storage_;
+  size_t offset_ = 0;
+  size_t size_ = 0;
+  number_format format_ = number_format::float32;
+  float_checksum compute_ = nullptr; ///< null: values of this process
+  uint64_t received_checksum_ = 0;
+};
+
+// Room for large tables and buffers. Touching fresh memory in pages of 4 KiB costs more than
+// reading a file into it, and looking pages up costs a share of every sweep through a model; the
+// kernel gives pages of 2 MiB to those who ask.
+
+inline constexpr size_t large_page_bytes = size_t{2} << 20;
+
+/// Asks for large pages for memory that is about to be filled. Advice only: it may be ignored, and
+/// nothing but speed depends on it.
+void advise_large_pages(void* memory, size_t bytes) noexcept;
+
+/// Makes room for `count` elements, in large pages if they are many.
+template <class T>
+void reserve_large(std::vector<T>& out, size_t count) {
+  if (count <= out.capacity())
+    return;
+  out.reserve(count);
+  advise_large_pages(out.data(), out.capacity() * sizeof(T));
+}
 
 } // namespace troupe

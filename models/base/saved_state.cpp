@@ -1,11 +1,11 @@
 #include "models/base/saved_state.hpp"
 
 #include "models/base/copy_values.hpp"
+#include "models/base/require.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
-#include <string>
 
 namespace troupe {
 
@@ -14,10 +14,7 @@ namespace {
 /// Counts beyond it have no double of their own.
 constexpr double largest_count = 9007199254740992.0; // 2^53
 
-void require(bool holds, const char* what) {
-  if (!holds)
-    throw std::invalid_argument(std::string{"saved state: "} + what);
-}
+constexpr requirement require{"saved state"};
 
 } // namespace
 

@@ -1,7 +1,7 @@
 // What a key of a job may be given: a type reads a value (models/keys/toml_value.hpp) into a member,
 // writes the member as TOML and as identities have it, and says in words what it takes.
 //
-// Rows of keys (models/keys/key_row.hpp) hold a type and where the member is. `type_of<T>(range)` has the
+// Rows of keys (models/keys/key_table.hpp) hold a type and where the member is. `type_of<T>(range)` has the
 // type of a bool, a whole number, a double, a text, an enumeration with names, lists of these, and of
 // each as an optional. Types of one key alone derive from `type_for`.
 

@@ -1,5 +1,5 @@
 // Values as a job file, `--set` or a variable writes them, with their positions: what keys
-// (models/keys/key_row.hpp) read. app/toml/parse_toml.hpp makes them of a text.
+// (models/keys/key_table.hpp) read. app/toml/parse_toml.hpp makes them of a text.
 
 #pragma once
 

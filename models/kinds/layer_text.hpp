@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "models/kinds/component.hpp"
+#include "models/kinds/option.hpp"
 
 #include <cstddef>
 #include <string>

@@ -2,7 +2,6 @@
 
 #include "models/base/bit_hash.hpp"
 #include "models/base/rounding.hpp"
-#include "models/kinds/made_values.hpp"
 
 #include <vector>
 

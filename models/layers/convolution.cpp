@@ -5,9 +5,8 @@
 // Gradients of groups are added in row order, derivatives of patches in the order of row, position, line.
 
 #include "models/base/copy_values.hpp"
-#include "models/layers/active_dense.hpp"
+#include "models/layers/dense.hpp"
 #include "models/layers/layer_options.hpp"
-#include "models/layers/line_length.hpp"
 #include "models/math/products.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include "models/base/copy_values.hpp"
 #include "models/base/multiversion.hpp"
+#include "models/base/require.hpp"
 #include "models/layers/single_output.hpp"
 #include "models/math/lanes.hpp"
 #include "models/math/products.hpp"
@@ -16,11 +17,7 @@ using products::matrix_of, products::result_of;
 
 namespace {
 
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"dense layer: expected "} + std::to_string(expected) +
-                                " " + what + ", got " + std::to_string(actual));
-}
+constexpr size_check require_size{"dense layer"};
 
 size_t row_count(const char* what, size_t size, size_t columns) {
   if (columns == 0 || size % columns != 0)

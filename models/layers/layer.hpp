@@ -11,8 +11,8 @@
 #pragma once
 
 #include "models/base/batch.hpp"
+#include "models/base/buffer.hpp"
 #include "models/base/index_range.hpp"
-#include "models/base/workspace.hpp"
 #include "models/network/initialization.hpp"
 
 #include <cstddef>

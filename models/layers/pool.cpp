@@ -3,7 +3,6 @@
 
 #include "models/base/multiversion.hpp"
 #include "models/layers/layer_options.hpp"
-#include "models/layers/line_length.hpp"
 
 #include <algorithm>
 #include <span>

@@ -1,20 +1,15 @@
 #include "models/layers/sparse_dense.hpp"
 
 #include "models/base/multiversion.hpp"
+#include "models/base/require.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 namespace troupe {
 
 namespace {
 
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"sparse layer: expected "} + std::to_string(expected) +
-                                " " + what + ", got " + std::to_string(actual));
-}
+constexpr size_check require_size{"sparse layer"};
 
 /// One output: a sum over each row's entries. Several sums a row were slower: rows of some tens of
 /// entries overlap in the processor as they are.

@@ -1,7 +1,7 @@
 // The layers that work value by value or row by row: dense, activation, dropout, scale.
 
 #include "models/base/copy_values.hpp"
-#include "models/layers/active_dense.hpp"
+#include "models/layers/dense.hpp"
 #include "models/layers/layer_options.hpp"
 #include "models/segments/layer_cuts.hpp"
 

@@ -1,6 +1,7 @@
 #include "models/losses/evaluate_loss.hpp"
 
 #include "models/base/copy_values.hpp"
+#include "models/base/require.hpp"
 #include "models/losses/row_losses.hpp"
 #include "models/math/elementary.hpp"
 #include "models/math/lanes.hpp"
@@ -13,11 +14,7 @@ namespace troupe {
 
 namespace {
 
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"loss: expected "} + std::to_string(expected) + " " +
-                                what + ", got " + std::to_string(actual));
-}
+constexpr size_check require_size{"loss"};
 
 batch_sums cross_entropy_row(std::span<const float> scores, size_t label, float* derivative) {
   const auto best = detail::index_of_maximum(scores);

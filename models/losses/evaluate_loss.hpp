@@ -20,7 +20,7 @@ namespace troupe {
 /// - gamma:    deviance 2 (y / m - log(y / m) - 1), m = e^s, y > 0; derivative 2 (1 - y / m)
 ///
 /// Binary losses, C = 1, labels N of 0 or 1; with the signed score z = s for label 1, -s for 0:
-/// - binary cross-entropy: -log P(z), P the link's probability (link.hpp)
+/// - binary cross-entropy: -log P(z), P the link's probability
 /// - hinge:                max(0, 1 - z); derivative 0 at z = 1   (Cortes & Vapnik 1995)
 /// - squared hinge:        max(0, 1 - z)^2
 /// A score above 0 predicts label 1.

@@ -1,5 +1,6 @@
 #include "models/losses/split_loss.hpp"
 
+#include "models/base/require.hpp"
 #include "models/losses/row_losses.hpp"
 #include "models/math/elementary.hpp"
 #include "models/math/tree_accumulator.hpp"
@@ -8,7 +9,6 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
-#include <string>
 
 namespace troupe {
 
@@ -35,11 +35,7 @@ struct row_figures {
   }
 };
 
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"split loss: expected "} + std::to_string(expected) +
-                                " " + what + ", got " + std::to_string(actual));
-}
+constexpr size_check require_size{"split loss"};
 
 /// e^(-infinity - -infinity) would not be a number.
 float reference_of(float maximum) {

@@ -1,6 +1,6 @@
 #include "models/math/products.hpp"
 
-#include "models/base/workspace.hpp"
+#include "models/base/buffer.hpp"
 #include "models/math/product_kernels.hpp"
 
 #include <algorithm>

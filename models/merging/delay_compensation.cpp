@@ -1,17 +1,14 @@
 #include "models/merging/delay_compensation.hpp"
 
+#include "models/base/require.hpp"
+
 #include <cmath>
-#include <stdexcept>
-#include <string>
 
 namespace troupe {
 
 namespace {
 
-void require(bool holds, const char* what) {
-  if (!holds)
-    throw std::invalid_argument(std::string{"delay compensation: "} + what);
-}
+constexpr requirement require{"delay compensation"};
 
 } // namespace
 

@@ -1,21 +1,17 @@
 #include "models/merging/outer_rule.hpp"
 
 #include "models/base/copy_values.hpp"
+#include "models/base/require.hpp"
 #include "models/math/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
-#include <string>
 
 namespace troupe {
 
 namespace {
 
-void require(bool holds, const char* what) {
-  if (!holds)
-    throw std::invalid_argument(std::string{"outer rule: "} + what);
-}
+constexpr requirement require{"outer rule"};
 
 bool is_adaptive(const outer_options& x) {
   return x.kind == outer_kind::adam || x.kind == outer_kind::yogi;

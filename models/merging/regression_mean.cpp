@@ -1,6 +1,6 @@
 #include "models/merging/regression_mean.hpp"
 
-#include "models/math/cholesky.hpp"
+#include "models/base/require.hpp"
 #include "models/math/lanes.hpp"
 #include "models/solvers/least_squares.hpp"
 
@@ -11,11 +11,7 @@ namespace troupe {
 
 namespace {
 
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument("regression mean: expected " + std::to_string(expected) + " " +
-                                what + ", got " + std::to_string(actual));
-}
+constexpr size_check require_size{"regression mean"};
 
 // Where target t's weight of column j lies: the bias is the last column, and behind all weights.
 size_t place_of(size_t t, size_t j, size_t feature_count, size_t target_count) {

@@ -10,8 +10,10 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -55,8 +57,16 @@ struct metric_sums {
   std::vector<double> values;   ///< as many
 
   /// True when they are sums of a set of so many.
-  bool fits(size_t sum_count) const;
-  void add_to(std::span<double> totals) const;
+  bool fits(size_t sum_count) const {
+    return places.size() == values.size() &&
+           std::ranges::adjacent_find(places, std::greater_equal<>{}) == places.end() &&
+           (places.empty() || places.back() < sum_count) &&
+           std::ranges::all_of(values, [](double x) { return x != 0; });
+  }
+  void add_to(std::span<double> totals) const {
+    for (size_t i = 0; i < places.size(); ++i)
+      totals[places[i]] += values[i];
+  }
 
   friend bool operator==(const metric_sums&, const metric_sums&) = default;
 };

@@ -1,9 +1,11 @@
 #include "models/network/chained_model.hpp"
 
+#include "models/base/copy_values.hpp"
+#include "models/base/require.hpp"
 #include "models/losses/evaluate_loss.hpp"
 #include "models/math/tree_accumulator.hpp"
-#include "models/segments/chain_loss.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <stdexcept>
@@ -13,11 +15,7 @@ namespace troupe {
 
 namespace {
 
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"model: expected "} + std::to_string(expected) + " " +
-                                what + ", got " + std::to_string(actual));
-}
+constexpr size_check require_size{"model"};
 
 } // namespace
 
@@ -149,6 +147,39 @@ void chained_model::do_predict(std::span<const float> parameters, const batch& r
   forward(parameters, rows, false, memory);
   predict_from_scores(loss_with_constants(), chain().whole_scores(rows, memory), output_count(),
                       out);
+}
+
+namespace {
+
+score_part part_of_scores(const segment_chain& chain, size_t t, const batch& rows,
+                          workspace& memory) {
+  const auto last = chain.size() - 1;
+  return {chain.score_units(t), chain.out_width(last), chain.delta(last, t, rows, memory)};
+}
+
+} // namespace
+
+batch_sums whole_loss(const segment_chain& chain, const loss_options& loss, const batch& rows,
+                      workspace& memory) {
+  const auto last = chain.size() - 1;
+  return evaluate_loss(loss, rows, chain.output(last, rows, memory), chain.out_width(last),
+                       chain.delta(last, rows, memory));
+}
+
+batch_sums tell_loss(const segment_chain& chain, const loss_options& loss, size_t t,
+                     const batch& rows, workspace& memory, std::span<float> figures) {
+  const auto part = part_of_scores(chain, t, rows, memory);
+  copy_values(chain.output(chain.size() - 1, t, rows, memory), part.scores.begin());
+  if (!is_classification(loss.kind))
+    return split_regression(loss, rows, part);
+  tell_figures(rows, part, figures);
+  return {};
+}
+
+batch_sums settle_loss(const segment_chain& chain, const loss_options& loss, size_t t,
+                       const batch& rows, workspace& memory,
+                       std::span<const part_figures> figures) {
+  return split_cross_entropy(loss, rows, t, part_of_scores(chain, t, rows, memory), figures);
 }
 
 } // namespace troupe

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "models/base/batch.hpp"
-#include "models/base/workspace.hpp"
+#include "models/base/buffer.hpp"
 #include "models/losses/loss.hpp"
 #include "models/network/parameter_layout.hpp"
 

@@ -1,5 +1,6 @@
 #include "models/network/neural_network.hpp"
 
+#include "models/base/require.hpp"
 #include "models/layers/single_output.hpp"
 #include "models/layers/sparse_dense.hpp"
 
@@ -14,12 +15,7 @@ namespace {
 /// Of sparse rows: some tens of entries each stay in a cache while they are used twice.
 constexpr size_t sparse_piece_rows = 64;
 
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"neural network: expected "} +
-                                std::to_string(expected) + " " + what + ", got " +
-                                std::to_string(actual));
-}
+constexpr size_check require_size{"neural network"};
 
 std::vector<size_t> widths_of(const neural_network_options& options) {
   std::vector<size_t> result{options.features};

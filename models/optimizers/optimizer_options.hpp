@@ -12,7 +12,7 @@
 #pragma once
 
 #include "models/base/names.hpp"
-#include "models/kinds/component.hpp"
+#include "models/kinds/option.hpp"
 #include "models/training/schedule.hpp"
 
 #include <algorithm>

@@ -1,22 +1,18 @@
 #include "models/privacy/accountant.hpp"
 
+#include "models/base/require.hpp"
 #include "models/math/elementary.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 namespace troupe {
 
 namespace {
 
-void require(bool holds, const char* what) {
-  if (!holds)
-    throw std::invalid_argument(std::string{"privacy accountant: "} + what);
-}
+constexpr requirement require{"privacy accountant"};
 
 /// ln n! for n up to the greatest order.
 const std::array<double, privacy_order_max + 1>& log_factorials() {

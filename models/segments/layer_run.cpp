@@ -1,11 +1,11 @@
 #include "models/segments/layer_run.hpp"
 
 #include "models/base/copy_values.hpp"
+#include "models/base/require.hpp"
 #include "models/math/reduction.hpp"
 
 #include <algorithm>
 #include <stdexcept>
-#include <string>
 
 namespace troupe {
 
@@ -14,12 +14,7 @@ namespace {
 // Of the slots that runs share: two buffers of derivatives, then what layers use.
 enum shared : size_t { first_delta, second_delta, scratch };
 
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"chain of layers: expected "} +
-                                std::to_string(expected) + " " + what + ", got " +
-                                std::to_string(actual));
-}
+constexpr size_check require_size{"chain of layers"};
 
 } // namespace
 

@@ -1,11 +1,13 @@
 #include "models/solvers/least_squares.hpp"
 
-#include "models/math/cholesky.hpp"
+#include "models/base/require.hpp"
 #include "models/math/lanes.hpp"
 
+#include <cmath>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -61,11 +63,7 @@ double product(const double* a, const double* b, const row_weights& weights) {
            : lane_sum<double>(weights.row_count, [=](size_t i) { return weight[i] * a[i] * b[i]; });
 }
 
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"least squares: expected "} + std::to_string(expected) +
-                                " " + what + ", got " + std::to_string(actual));
-}
+constexpr size_check require_size{"least squares"};
 
 } // namespace
 
@@ -106,6 +104,107 @@ std::vector<float> least_squares(const batch& rows, size_t feature_count, size_t
     result[target_count * feature_count + t] = static_cast<float>(y.means[t] - shift);
   }
   return result;
+}
+
+namespace {
+
+// J^T J (lower triangle) and J^T r, gathered output by output.
+class normal_equations {
+public:
+  explicit normal_equations(size_t size) : matrix(size * size), vector(size) {}
+
+  void add(std::span<const float> derivatives, double residual, double weight) {
+    const auto size = vector.size();
+    for (size_t i = 0; i < size; ++i) {
+      const double factor = weight * derivatives[i];
+      vector[i] += factor * residual;
+      for (size_t j = 0; j <= i; ++j)
+        matrix[i * size + j] += factor * derivatives[j];
+    }
+  }
+
+  void solve(double damping) {
+    const auto size = vector.size();
+    for (size_t i = 0; i < size; ++i)
+      matrix[i * size + i] += damping;
+    if (const auto row = cholesky_decompose(matrix, size))
+      throw std::invalid_argument("gauss-newton: parameter " + std::to_string(*row) +
+                                  " is not determined by the rows; use a damping");
+    cholesky_solve(matrix, vector);
+  }
+
+  std::vector<double> matrix;
+  std::vector<double> vector;
+};
+
+} // namespace
+
+batch_sums gauss_newton_step(const model& network, const gauss_newton_options& options,
+                             const batch& rows, std::span<const float> parameters,
+                             std::span<float> next, workspace& memory) {
+  if (network.loss() != loss_kind::squared)
+    throw std::invalid_argument("gauss-newton: the model is not trained with the squared loss");
+  if (next.size() != parameters.size())
+    throw std::invalid_argument("gauss-newton: old and new parameters differ in size");
+  const auto sums = network.evaluate(parameters, rows, memory);
+  const auto outputs = network.output_count();
+  normal_equations equations{parameters.size()};
+  std::vector<float> scores(outputs), derivatives(parameters.size());
+  for (size_t i = 0; i < rows.row_count; ++i) {
+    const auto row = rows.features.subspan(i * network.feature_count(), network.feature_count());
+    network.predict(parameters, row, scores, memory);
+    const double weight = rows.weights.empty() ? 1.0 : rows.weights[i];
+    for (size_t j = 0; j < outputs; ++j) {
+      network.score_derivatives(parameters, row, j, derivatives, memory);
+      equations.add(derivatives, static_cast<double>(scores[j]) - rows.targets[i * outputs + j],
+                    weight);
+    }
+  }
+  equations.solve(options.damping);
+  for (size_t k = 0; k < next.size(); ++k)
+    next[k] = static_cast<float>(parameters[k] - equations.vector[k]);
+  return sums;
+}
+
+namespace {
+
+/// A pivot below this share of its diagonal element is rounding.
+constexpr double pivot_min = 1e-12;
+
+void require_square(size_t element_count, size_t size) {
+  if (element_count != size * size)
+    throw std::invalid_argument("cholesky: " + std::to_string(element_count) +
+                                " elements are no square of " + std::to_string(size) + " rows");
+}
+
+} // namespace
+
+std::optional<size_t> cholesky_decompose(std::span<double> matrix, size_t size) {
+  require_square(matrix.size(), size);
+  for (size_t j = 0; j < size; ++j) {
+    double* const row_j = matrix.data() + j * size;
+    const double pivot = row_j[j] - product(row_j, row_j, j);
+    if (!(pivot > pivot_min * row_j[j]))
+      return j;
+    row_j[j] = std::sqrt(pivot);
+    for (size_t i = j + 1; i < size; ++i) {
+      double* const row_i = matrix.data() + i * size;
+      row_i[j] = (row_i[j] - product(row_i, row_j, j)) / row_j[j];
+    }
+  }
+  return std::nullopt;
+}
+
+void cholesky_solve(std::span<const double> lower, std::span<double> x) {
+  const auto size = x.size();
+  require_square(lower.size(), size);
+  for (size_t i = 0; i < size; ++i)
+    x[i] = (x[i] - product(lower.data() + i * size, x.data(), i)) / lower[i * size + i];
+  for (size_t i = size; i-- > 0;) {
+    for (size_t k = i + 1; k < size; ++k)
+      x[i] -= lower[k * size + i] * x[k];
+    x[i] /= lower[i * size + i];
+  }
 }
 
 } // namespace troupe

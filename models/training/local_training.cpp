@@ -2,7 +2,7 @@
 
 #include "models/base/copy_values.hpp"
 #include "models/base/multiversion.hpp"
-#include "models/training/whole_model_step.hpp"
+#include "models/whole_model/whole_model_rule.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,22 +1,19 @@
 #include "models/training/schedule.hpp"
 
+#include "models/base/require.hpp"
 #include "models/math/elementary.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 namespace troupe {
 
 namespace {
 
-void require(bool holds, const char* what) {
-  if (!holds)
-    throw std::invalid_argument(std::string{"schedule: "} + what);
-}
+constexpr requirement require{"schedule"};
 
 bool is_share(double value) {
   return value >= 0 && value <= 1;

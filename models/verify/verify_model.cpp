@@ -1,7 +1,7 @@
+#include "models/base/bit_hash.hpp"
 #include "models/base/copy_values.hpp"
 #include "models/base/random.hpp"
 #include "models/base/rounding.hpp"
-#include "models/kinds/made_values.hpp"
 #include "models/verify/verify.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
+#include "models/base/bit_hash.hpp"
 #include "models/base/rounding.hpp"
-#include "models/kinds/made_values.hpp"
 #include "models/verify/verify.hpp"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // The table of every key of a job: the one source that reading of files, `--set`, variables, checks,
 // `config keys`, `config show`, docs/jobs.md and the identity follow. A key is one row
-// (models/keys/key_row.hpp) in the file of its section.
+// (models/keys/key_table.hpp) in the file of its section.
 
 #pragma once
 
 #include "coordinators/job/job.hpp"
-#include "models/keys/key_row.hpp"
+#include "models/keys/key_table.hpp"
 
 #include <string>
 #include <utility>

@@ -4,8 +4,7 @@
 #pragma once
 
 #include "coordinators/job/keys/job_keys.hpp"
-#include "models/keys/key_row.hpp"
-#include "models/kinds/component.hpp"
+#include "models/kinds/option.hpp"
 
 #include <algorithm>
 #include <functional>

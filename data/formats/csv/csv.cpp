@@ -6,7 +6,7 @@
 #include "data/table/table.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
-#include "models/base/large_pages.hpp"
+#include "models/base/buffer.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "data/table/memory_room.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
-#include "models/base/large_pages.hpp"
+#include "models/base/buffer.hpp"
 
 #include <algorithm>
 #include <charconv>

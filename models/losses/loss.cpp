@@ -1,4 +1,4 @@
-#include "models/losses/link.hpp"
+#include "models/losses/loss.hpp"
 
 #include "models/math/elementary.hpp"
 
