@@ -6,7 +6,7 @@
 #include "coordinators/job/training_modes.hpp"
 #include "coordinators/step/placement.hpp"
 #include "data/formats/read_data.hpp"
-#include "data/rows_file/rows_reader.hpp"
+#include "data/rows_file/rows_file.hpp"
 #include "data/source/text_source.hpp"
 #include "data/table/memory_room.hpp"
 #include "data/text/shown_text.hpp"

@@ -7,7 +7,7 @@
 #include "data/formats/csv/csv_reader.hpp"
 #include "data/formats/read_data.hpp"
 #include "data/rows_file/convert_rows.hpp"
-#include "data/rows_file/rows_reader.hpp"
+#include "data/rows_file/rows_file.hpp"
 #include "data/rows_file/rows_writer.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"

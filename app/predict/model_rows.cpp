@@ -6,7 +6,7 @@
 #include "data/formats/csv/csv_reader.hpp"
 #include "data/formats/libsvm/libsvm.hpp"
 #include "data/formats/text/read_text.hpp"
-#include "data/rows_file/rows_reader.hpp"
+#include "data/rows_file/rows_file.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/segments/segment_chain.hpp"

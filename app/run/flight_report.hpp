@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "data/records/flight_log.hpp"
+#include "data/records/trace_record.hpp"
 
 #include <cstddef>
 #include <string>

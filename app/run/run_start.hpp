@@ -9,7 +9,6 @@
 #include "coordinators/parallel/parallel_plan.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "data/records/training_record.hpp"
-#include "data/run_folder/folder_claim.hpp"
 #include "data/run_folder/run_directory.hpp"
 #include "data/training_rows/prepare.hpp"
 

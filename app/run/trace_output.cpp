@@ -3,7 +3,7 @@
 #include "app/run/signals.hpp"
 #include "app/terminal/output.hpp"
 #include "coordinators/job/private_job.hpp"
-#include "data/run_folder/flight_files.hpp"
+#include "data/run_folder/run_directory.hpp"
 #include "data/text/failure.hpp"
 
 #include <fmt/format.h>

@@ -8,8 +8,8 @@
 // The flight recorder is a file that is mapped and shared, so whatever ends the process (SIGKILL, the
 // kernel for want of memory, an abort) leaves it as it was: there is no moment of writing that could be
 // missed. A record costs a few nanoseconds, because no clock is read for it: a thread that waits anyway
-// tells the time ten times a second (`tick`), and records take that. flight_log.hpp reads the file,
-// data/run_folder/flight_files.hpp looks after those of dead processes.
+// tells the time ten times a second (`tick`), and records take that. flight_log (trace_record.hpp) reads the file,
+// data/run_folder/run_directory.hpp looks after those of dead processes.
 //
 // A record of the timeline costs about as much as a small step's whole bookkeeping, so each ring counts
 // what its records cost and records every second, fourth, .. step when that is more than its budget.
@@ -19,7 +19,6 @@
 #pragma once
 
 #include "data/disk/open_file.hpp"
-#include "data/records/flight_log.hpp"
 #include "data/records/trace_record.hpp"
 
 #include <array>

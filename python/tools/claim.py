@@ -1,4 +1,4 @@
-"""The claim on a search's folder, as the command has it (data/run_folder/folder_claim.hpp): they exclude each other."""
+"""The claim on a search's folder, as the command has it (data/run_folder/run_directory.hpp): they exclude each other."""
 
 import fcntl
 import os

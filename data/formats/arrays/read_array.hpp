@@ -8,7 +8,6 @@
 #pragma once
 
 #include "data/formats/arrays/array_header.hpp"
-#include "data/source/binary_source.hpp"
 #include "data/table/row_reader.hpp"
 #include "data/table/table.hpp"
 
