@@ -209,20 +209,9 @@ table read_data(const std::string& path, const read_options& options) {
       "CSV file",
       path, "leave data.categorical, boolean, date and missing out, or write the rows as CSV");
   switch (format) {
-  case file_format::csv: {
+  case file_format::csv:
     refuse_labels(path, options, "CSV");
-    csv_options csv;
-    csv.header = options.header;
-    csv.target = options.target;
-    csv.client = options.client;
-    csv.weight = options.weight;
-    csv.group = options.group;
-    csv.ignore = options.ignore;
-    csv.columns = options.columns;
-    csv.plan = options.plan;
-    csv.dialect = options.dialect;
-    return options.format ? read_csv(path, csv) : read_guessed_csv(path, csv);
-  }
+    return options.format ? read_csv(path, options) : read_guessed_csv(path, options);
   case file_format::libsvm: {
     refuse_labels(path, options, "libsvm");
     libsvm_options libsvm;

@@ -30,22 +30,14 @@ struct name_table<file_format> {
     named(file_format::rows, "rows"), named(file_format::text, "text")};
 };
 
-struct read_options {
-  std::optional<file_format> format;         ///< absent: found out
-  csv_header header = csv_header::automatic; ///< csv
-  std::string target = "last";               ///< csv, and arrays without a file of labels
-  std::string client = {};                   ///< csv: the column of clients; empty: none
-  std::string weight = {};                   ///< csv: the column of rows' weights; empty: none
-  std::string group = {};                    ///< csv: the column of rows' groups; empty: none
-  std::vector<std::string> ignore = {};      ///< csv: columns that are no features
-  column_choice columns = {};                ///< csv: how cells become features, to be learned ..
-  column_plan plan = {};                     ///< csv: .. or known
-  csv_dialect dialect = {};                  ///< csv
-  size_t index_base = 1;                     ///< libsvm: 0 or 1
-  size_t hash_bits = 0;                      ///< libsvm: of hashed features; 0: as they are
-  row_form form = row_form::by_content;      ///< libsvm
-  std::string labels_file;                   ///< arrays; empty: by name (read_array.hpp)
-  text_options text = {};                    ///< text
+/// Beside what a CSV file is read by; its `target` also counts for arrays without a file of labels.
+struct read_options : csv_options {
+  std::optional<file_format> format;    ///< absent: found out
+  size_t index_base = 1;                ///< libsvm: 0 or 1
+  size_t hash_bits = 0;                 ///< libsvm: of hashed features; 0: as they are
+  row_form form = row_form::by_content; ///< libsvm
+  std::string labels_file;              ///< arrays; empty: by name (read_array.hpp)
+  text_options text = {};               ///< text
 };
 
 /// The format that the name of a file promises; nothing when it promises none.

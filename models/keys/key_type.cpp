@@ -3,9 +3,7 @@
 #include "models/keys/closest_name.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdio>
 
 namespace troupe {
 
@@ -141,35 +139,11 @@ std::string whole_range_text(const option_range& x) {
                        : "of at least " + whole_text(least_of(x));
 }
 
-std::string bits_text(double value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx",
-                static_cast<unsigned long long>(std::bit_cast<uint64_t>(value)));
-  return text;
-}
-
 value_refusal no_list(const std::string& elements, const toml_value& value) {
   return wrong_type("a list of " + elements, value);
 }
 
 // ---- Types --------------------------------------------------------------------------------------
-
-std::string bool_type::words() const {
-  return "true or false";
-}
-
-void bool_type::read(bool& out, const toml_value& value, const std::string& path,
-                     complaints& found) const {
-  accepted(read_value(value, out), value, path, found);
-}
-
-std::optional<std::string> bool_type::text(const bool& x) const {
-  return toml_text(x);
-}
-
-std::string bool_type::identity(const bool& x) const {
-  return x ? "1" : "0";
-}
 
 std::string whole_type::words() const {
   return is_bounded(range_) ? "integer " + whole_range_text(range_)
@@ -179,10 +153,6 @@ std::string whole_type::words() const {
 void whole_type::read(uint64_t& out, const toml_value& value, const std::string& path,
                       complaints& found) const {
   accepted(read_whole(value, range_, out), value, path, found);
-}
-
-std::optional<std::string> whole_type::text(const uint64_t& x) const {
-  return toml_text(x);
 }
 
 std::optional<value_refusal> whole_type::refusal(const uint64_t& x) const {
@@ -197,32 +167,10 @@ std::string number_type::words() const {
   return range.empty() ? "number" : "number " + range;
 }
 
-void number_type::read(double& out, const toml_value& value, const std::string& path,
-                       complaints& found) const {
-  accepted(read_value(value, out), value, path, found);
-}
-
-std::optional<std::string> number_type::text(const double& x) const {
-  return toml_text(x);
-}
-
 std::optional<value_refusal> number_type::refusal(const double& x) const {
   if (holds(range_, x))
     return std::nullopt;
   return value_refusal{"must be " + number_demand(range_), {}};
-}
-
-std::string number_type::identity(const double& x) const {
-  return bits_text(x);
-}
-
-void text_type::read(std::string& out, const toml_value& value, const std::string& path,
-                     complaints& found) const {
-  accepted(read_value(value, out), value, path, found);
-}
-
-std::optional<std::string> text_type::text(const std::string& x) const {
-  return toml_text(x);
 }
 
 type_ptr<std::vector<uint64_t>> whole_list(const option_range& range, const std::string& example) {

@@ -63,9 +63,6 @@ std::string choices_text(const std::vector<std::string>& names);
 /// "from 1 to 1024", or "of at least 0" where there is no upper bound.
 std::string whole_range_text(const option_range& range);
 
-/// The bits of a double, 16 hexadecimal digits.
-std::string bits_text(double value);
-
 /// Members are told by address: only `type_for` knows what they are.
 class key_type {
 public:
@@ -121,13 +118,21 @@ public:
 template <class T>
 using type_ptr = std::shared_ptr<const type_for<T>>;
 
-class bool_type final : public type_for<bool> {
+/// One that TOML has, whatever its value.
+template <class T>
+class plain_type : public type_for<T> {
 public:
-  std::string words() const override;
-  void read(bool& out, const toml_value& value, const std::string& path,
-            complaints& found) const override;
-  std::optional<std::string> text(const bool& x) const override;
-  std::string identity(const bool& x) const override;
+  void read(T& out, const toml_value& value, const std::string& path,
+            complaints& found) const override {
+    accepted(read_value(value, out), value, path, found);
+  }
+  std::optional<std::string> text(const T& x) const override { return toml_text(x); }
+};
+
+class bool_type final : public plain_type<bool> {
+public:
+  std::string words() const override { return "true or false"; }
+  std::string identity(const bool& x) const override { return x ? "1" : "0"; }
 };
 
 class whole_type final : public type_for<uint64_t> {
@@ -136,7 +141,7 @@ public:
   std::string words() const override;
   void read(uint64_t& out, const toml_value& value, const std::string& path,
             complaints& found) const override;
-  std::optional<std::string> text(const uint64_t& x) const override;
+  std::optional<std::string> text(const uint64_t& x) const override { return toml_text(x); }
   std::optional<value_refusal> refusal(const uint64_t& x) const override;
 
 private:
@@ -146,28 +151,22 @@ static_assert(std::same_as<size_t, uint64_t>, "members are counts of either name
 
 /// Reading takes any finite number, so that what is wrong with one out of range is said beside what
 /// is wrong with others.
-class number_type final : public type_for<double> {
+class number_type final : public plain_type<double> {
 public:
   explicit number_type(const option_range& range) : range_(range) {}
   std::string words() const override;
-  void read(double& out, const toml_value& value, const std::string& path,
-            complaints& found) const override;
-  std::optional<std::string> text(const double& x) const override;
   std::optional<value_refusal> refusal(const double& x) const override;
-  std::string identity(const double& x) const override;
+  std::string identity(const double& x) const override { return bits_text(x); }
 
 private:
   option_range range_;
 };
 
-class text_type final : public type_for<std::string> {
+class text_type final : public plain_type<std::string> {
 public:
   explicit text_type(std::string words = "string") : words_(std::move(words)) {}
   std::string words() const override { return words_; }
   bool is_text() const override { return true; }
-  void read(std::string& out, const toml_value& value, const std::string& path,
-            complaints& found) const override;
-  std::optional<std::string> text(const std::string& x) const override;
   std::string identity(const std::string& x) const override { return x; }
 
 private:

@@ -28,11 +28,6 @@
 
 namespace troupe {
 
-/// Whether a loss can be computed from parts: a regression or the cross-entropy.
-constexpr bool can_be_split(loss_kind kind) {
-  return !is_binary(kind);
-}
-
 /// Words a row that a part tells the others: none for a regression.
 constexpr size_t figure_words(loss_kind kind) {
   return is_classification(kind) ? 4 : 0;

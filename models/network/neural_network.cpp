@@ -1,8 +1,8 @@
 #include "models/network/neural_network.hpp"
 
 #include "models/base/require.hpp"
+#include "models/layers/dense.hpp"
 #include "models/layers/single_output.hpp"
-#include "models/layers/sparse_dense.hpp"
 
 #include <algorithm>
 #include <stdexcept>

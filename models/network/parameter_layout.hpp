@@ -4,7 +4,7 @@
 // and of whoever looks at a model from outside. A model whose layers are cut in parts computes on
 // parameters in *working* order, where each part is contiguous (segment_chain.hpp): the same elements
 // in another order, told by `pieces`. So does one that reads sparse rows: the weights of a feature lie
-// together (sparse_dense.hpp). Without pieces both are one. Gradients have the layout of their
+// together (models/layers/dense.hpp). Without pieces both are one. Gradients have the layout of their
 // parameters.
 
 #pragma once

@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include "models/optimizers/moments.hpp"
+#include "models/optimizers/element_wise.hpp"
 
 #include <cmath>
 

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "models/optimizers/moments.hpp"
+#include "models/optimizers/element_wise.hpp"
 
 namespace troupe {
 

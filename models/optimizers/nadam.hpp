@@ -12,7 +12,7 @@
 
 #pragma once
 
-#include "models/optimizers/moments.hpp"
+#include "models/optimizers/element_wise.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
 #include "models/segments/dense_chain.hpp"
 
 #include "models/base/copy_values.hpp"
-#include "models/layers/sparse_dense.hpp"
+#include "models/layers/dense.hpp"
 #include "models/network/dropout.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "coordinators/job/keys/kind_types.hpp"
 
-#include "models/kinds/layer_text.hpp"
+#include "models/kinds/chain_kind.hpp"
 
 namespace troupe {
 

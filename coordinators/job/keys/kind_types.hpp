@@ -149,7 +149,7 @@ inline constexpr auto own_kind_hint =
   "a kind that an application adds is known to its own program: start that one";
 
 /// Nothing for what no option is. A list of tables are layers, and becomes their text
-/// (models/kinds/layer_text.hpp): each has a `kind`, its options, and `layers` for what it holds.
+/// (models/kinds/chain_kind.hpp): each has a `kind`, its options, and `layers` for what it holds.
 std::optional<option_value> option_value_of(const toml_value& x);
 
 /// `Section` has a `kind`, an Enum, and an `own`, which is a kind of `Table` in its place.
