@@ -18,7 +18,7 @@
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
 #include "data/identity/arithmetic_check.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/client_partition.hpp"
 #include "models/math/products.hpp"

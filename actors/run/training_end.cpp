@@ -11,7 +11,7 @@
 #include "coordinators/job/training_modes.hpp"
 #include "data/model_file/safetensors.hpp"
 #include "data/records/trainer_table.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/client_partition.hpp"
 #include "data/training_rows/row_source.hpp"

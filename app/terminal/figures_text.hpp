@@ -3,7 +3,7 @@
 #pragma once
 
 #include "data/formats/csv/csv.hpp"
-#include "data/text/text_table.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -6,7 +6,7 @@
 #include "coordinators/parallel/parallel_plan.hpp"
 #include "data/records/history_figures.hpp"
 #include "data/records/training_record.hpp"
-#include "data/text/text_table.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

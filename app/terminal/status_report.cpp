@@ -5,7 +5,6 @@
 #include "data/text/failure.hpp"
 #include "data/text/json_value.hpp"
 #include "data/text/shown_text.hpp"
-#include "data/text/text_table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

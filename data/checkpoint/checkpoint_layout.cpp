@@ -10,7 +10,6 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 

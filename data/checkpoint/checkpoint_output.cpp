@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace troupe {
 

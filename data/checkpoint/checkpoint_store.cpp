@@ -3,7 +3,6 @@
 #include "data/checkpoint/checkpoint_layout.hpp"
 #include "data/checkpoint/checkpoint_output.hpp"
 #include "data/disk/atomic_file.hpp"
-#include "data/disk/disk.hpp"
 #include "data/disk/open_file.hpp"
 #include "data/disk/stored_tensor.hpp"
 #include "data/text/checksum.hpp"
@@ -13,7 +12,6 @@
 #include <charconv>
 #include <cstddef>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

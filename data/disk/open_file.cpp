@@ -1,7 +1,5 @@
 #include "data/disk/open_file.hpp"
 
-#include "data/text/failure.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 namespace troupe {

@@ -3,7 +3,7 @@
 #include "data/disk/atomic_file.hpp"
 #include "data/model_file/safetensors_header.hpp"
 #include "data/source/text_source.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/copy_values.hpp"
@@ -13,9 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace troupe {
 

@@ -21,7 +21,6 @@
 #include <optional>
 #include <sstream>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 namespace troupe {

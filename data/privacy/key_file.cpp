@@ -2,7 +2,7 @@
 
 #include "data/disk/atomic_file.hpp"
 #include "data/disk/open_file.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 
 #include <sys/random.h>
@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <span>
 #include <string_view>
 
 namespace troupe {

@@ -1,6 +1,5 @@
 #include "data/privacy/release_ledger.hpp"
 
-#include "data/disk/open_file.hpp"
 #include "data/text/failure.hpp"
 
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 #include "data/records/history_file.hpp"
 
 #include "data/disk/atomic_file.hpp"
-#include "data/records/history_figures.hpp"
 #include "data/text/failure.hpp"
 
 #include <algorithm>
@@ -12,8 +11,6 @@
 #include <fstream>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

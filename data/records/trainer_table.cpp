@@ -1,11 +1,10 @@
 #include "data/records/trainer_table.hpp"
 
-#include "data/text/text_table.hpp"
+#include "data/text/shown_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 
 namespace troupe {
 

@@ -2,11 +2,8 @@
 
 #include "data/disk/open_file.hpp"
 #include "data/model_file/saved_model.hpp"
-#include "data/rows_file/rows_header.hpp"
 #include "data/rows_file/rows_writer.hpp"
 #include "data/source/text_source.hpp"
-#include "data/table/row_reader.hpp"
-#include "data/table/table.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/copy_values.hpp"
@@ -19,14 +16,11 @@
 #include <bit>
 #include <cerrno>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
-#include <memory>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>

@@ -1,11 +1,9 @@
 #include "data/rows_file/rows_file.hpp"
 
 #include "data/model_file/safetensors_header.hpp"
-#include "data/rows_file/rows_header.hpp"
 #include "data/source/text_source.hpp"
 #include "data/table/memory_room.hpp"
 #include "data/text/checksum.hpp"
-#include "data/text/digest.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/number_text.hpp"
 #include "models/math/lanes.hpp"
@@ -22,7 +20,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <string>
 #include <system_error>
 #include <utility>
 

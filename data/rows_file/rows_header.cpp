@@ -1,6 +1,5 @@
 #include "data/rows_file/rows_header.hpp"
 
-#include "data/model_file/safetensors_header.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 
@@ -11,7 +10,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 namespace troupe {

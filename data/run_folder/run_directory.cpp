@@ -23,10 +23,8 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace troupe {
 

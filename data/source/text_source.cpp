@@ -13,10 +13,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>

@@ -1,16 +1,12 @@
 #include "data/table/row_reader.hpp"
 
 #include "data/text/failure.hpp"
-#include "data/text/number_text.hpp"
-#include "data/text/shown_text.hpp"
 #include "models/base/rounding.hpp"
 #include "models/keys/closest_name.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <system_error>
-#include <utility>
 
 namespace troupe {
 

@@ -1,5 +1,5 @@
 // Checksums that find damage: XXH3, which reads as fast as memory. They are no proof against
-// malice; data/text/digest.hpp is.
+// malice; SHA-256 is.
 
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace troupe {
 
@@ -45,5 +46,30 @@ private:
 /// 0xE3069283 of the nine bytes "123456789". A table of 1 KiB, a byte at a time: for records of some
 /// hundred bytes.
 uint32_t crc32c_of(std::span<const std::byte> bytes);
+
+// SHA-256 (FIPS 180-4): the name of some content. Runs, data sets and model files are compared by
+// it; two contents with one digest are taken to be the same.
+
+/// The digest of all bytes given to `update`, in order, however they were cut into pieces.
+class sha256 {
+public:
+  /// Throws failure(internal) when the cryptography library offers no SHA-256.
+  sha256();
+  ~sha256();
+  sha256(sha256&&) noexcept;
+  sha256& operator=(sha256&&) noexcept;
+
+  void update(std::span<const std::byte> bytes);
+
+  /// The digest so far: 64 lower-case hexadecimal digits. More may be added afterwards.
+  std::string hex() const;
+
+private:
+  struct context;
+  std::unique_ptr<context> context_;
+};
+
+/// The digest of `bytes`: 64 lower-case hexadecimal digits.
+std::string sha256_hex(std::span<const std::byte> bytes);
 
 } // namespace troupe

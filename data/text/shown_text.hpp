@@ -1,11 +1,13 @@
-// Foreign text inside our own messages: short, on one line, and always valid UTF-8, whatever bytes
-// the file held. Messages end in terminals, logs and JSON.
+// Text for people. Foreign text inside our own messages is short, on one line, and always valid UTF-8, whatever bytes
+// the file held: messages end in terminals, logs and JSON.
 
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -37,5 +39,27 @@ char32_t code_point_of(std::string_view character);
 
 /// The bytes of a code point that is no surrogate.
 std::string utf8_of(char32_t code);
+
+// Tables for people: cells in aligned columns, as the reports of a run, a model and a cluster print
+// them.
+
+/// Rows of cells in aligned columns, two blanks between them, none at the end of a line.
+class text_table {
+public:
+  static constexpr size_t all_left = SIZE_MAX;
+
+  /// The first `left_columns` columns are aligned to the left, the others to the right. `titles` is
+  /// the first row; none when it is empty.
+  text_table(size_t left_columns, std::vector<std::string> titles);
+
+  void add(std::vector<std::string> cells);
+
+  /// Every row on a line of its own. Widths count characters, not bytes: cells are UTF-8.
+  std::string text() const;
+
+private:
+  size_t left_columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
 
 } // namespace troupe

@@ -1,7 +1,7 @@
 #include "data/training_rows/prepare.hpp"
 
 #include "data/model_file/saved_model.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 

@@ -1,12 +1,9 @@
 #include "data/training_rows/prepare.hpp"
 
 #include "data/table/column_plan.hpp"
-#include "data/table/dataset.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
-#include "data/training_rows/part_choice.hpp"
-#include "data/training_rows/row_split.hpp"
 #include "models/base/rounding.hpp"
 #include "models/math/tree_accumulator.hpp"
 

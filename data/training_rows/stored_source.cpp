@@ -1,6 +1,5 @@
 #include "data/training_rows/stored_source.hpp"
 
-#include "data/rows_file/rows_file.hpp"
 #include "data/source/text_source.hpp"
 #include "models/base/copy_values.hpp"
 #include "models/base/rounding.hpp"

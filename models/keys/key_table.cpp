@@ -2,10 +2,6 @@
 
 #include "models/keys/closest_name.hpp"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 namespace troupe {
 
 namespace {

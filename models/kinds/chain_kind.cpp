@@ -1,6 +1,5 @@
 #include "models/kinds/chain_kind.hpp"
 
-#include "models/kinds/option.hpp"
 #include "models/network/activation.hpp"
 
 #include <algorithm>
@@ -8,9 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace troupe {
 

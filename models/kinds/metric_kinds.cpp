@@ -2,7 +2,6 @@
 
 #include "models/base/rounding.hpp"
 #include "models/metrics/class_metrics.hpp"
-#include "models/metrics/metric.hpp"
 #include "models/metrics/prediction_sums.hpp"
 
 #include <algorithm>

@@ -1,7 +1,5 @@
 #include "models/layers/layer.hpp"
 
-#include <stdexcept>
-
 namespace troupe {
 
 size_t size_of(const row_shape& x) {

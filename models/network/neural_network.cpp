@@ -2,7 +2,6 @@
 
 #include "models/base/require.hpp"
 #include "models/layers/dense.hpp"
-#include "models/layers/single_output.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,11 +1,9 @@
 #include "models/optimizers/optimizer_options.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 namespace troupe {

@@ -1,7 +1,6 @@
 #include "models/segments/dense_chain.hpp"
 
 #include "models/base/copy_values.hpp"
-#include "models/layers/dense.hpp"
 #include "models/network/dropout.hpp"
 
 #include <algorithm>

@@ -4,10 +4,6 @@
 #include "models/math/lanes.hpp"
 
 #include <cmath>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace troupe {
 

@@ -5,9 +5,7 @@
 #include "models/math/lanes.hpp"
 #include "models/math/tree_accumulator.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace troupe {
 

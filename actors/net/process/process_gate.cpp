@@ -8,7 +8,7 @@
 #include "coordinators/links/dial_clock.hpp"
 #include "coordinators/membership/membership_rule.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/arithmetic.hpp"

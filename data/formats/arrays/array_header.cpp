@@ -4,10 +4,8 @@
 #include "data/text/shown_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
-#include <string>
 #include <utility>
 
 namespace troupe {

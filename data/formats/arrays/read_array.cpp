@@ -1,6 +1,5 @@
 #include "data/formats/arrays/read_array.hpp"
 
-#include "data/formats/arrays/array_header.hpp"
 #include "data/table/memory_room.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
@@ -12,7 +11,6 @@
 #include <numeric>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace troupe {
 

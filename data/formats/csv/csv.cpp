@@ -1,9 +1,7 @@
 #include "data/formats/csv/csv.hpp"
 
-#include "data/formats/csv/csv_options.hpp"
 #include "data/formats/csv/csv_reader.hpp"
 #include "data/table/memory_room.hpp"
-#include "data/table/table.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/buffer.hpp"
@@ -16,7 +14,6 @@
 #include <memory>
 #include <set>
 #include <span>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>

@@ -1,6 +1,5 @@
 #include "data/formats/csv/csv_reader.hpp"
 
-#include "data/formats/csv/csv_options.hpp"
 #include "data/formats/csv/csv_rows.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
@@ -10,7 +9,6 @@
 #include <limits>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 namespace troupe {
 

@@ -1,7 +1,5 @@
 #include "data/formats/csv/csv_records.hpp"
 
-#include "data/formats/csv/csv_options.hpp"
-
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 

@@ -9,14 +9,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <span>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace troupe {
 

@@ -6,10 +6,8 @@
 #include "models/base/buffer.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <limits>
 #include <set>
-#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
