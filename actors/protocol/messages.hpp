@@ -16,9 +16,9 @@
 #include "coordinators/step/replica_rule.hpp"
 #include "data/records/history_figures.hpp"
 #include "models/base/batch.hpp"
-#include "models/base/bit_hash.hpp"
 #include "models/base/element_window.hpp"
 #include "models/base/names.hpp"
+#include "models/base/version_hash.hpp"
 #include "models/training/round_record.hpp"
 
 #include <caf/error.hpp>

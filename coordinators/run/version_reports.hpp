@@ -5,8 +5,8 @@
 
 #include "coordinators/base/moment.hpp"
 #include "coordinators/step/timeline.hpp"
-#include "models/base/bit_hash.hpp"
 #include "models/base/index_range.hpp"
+#include "models/base/version_hash.hpp"
 #include "models/metrics/metric_set.hpp"
 
 #include <chrono>

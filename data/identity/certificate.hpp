@@ -69,9 +69,8 @@ bool is_signed_by(const std::string& authority, const std::string& certificate,
 /// DNS names of a certificate that OpenSSL has; none that hides a zero.
 std::vector<std::string> names_of(const x509_st& x);
 
-// The files with which connections are secured: whose word counts, and what a process proves its
-// own name with. data/identity/certificate.hpp says what is in them.
-
+/// The files with which connections are secured: whose word counts, and what a process proves its
+/// own name with. data/identity/certificate.hpp says what is in them.
 struct tls_files {
   std::string authority;   ///< certificate of the authority that signed every node's
   std::string certificate; ///< of this process

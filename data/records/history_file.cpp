@@ -18,9 +18,8 @@ namespace troupe {
 
 namespace {
 
-// Reads the lines of the tables that a run writes (history.csv, rounds.csv), cell by cell. They hold
-// numbers, and names that are no user's: nothing is quoted.
-
+/// Reads the lines of the tables that a run writes (history.csv, rounds.csv), cell by cell. They hold
+/// numbers, and names that are no user's: nothing is quoted.
 class cell_reader {
 public:
   /// `where` is the line's place, for messages. Both outlive the reader.

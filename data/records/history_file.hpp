@@ -14,7 +14,7 @@ namespace troupe {
 
 /// The columns of a history that not every history has, in their order behind the others.
 struct history_columns {
-  bool has_hashes = false; ///< of the versions (models/base/bit_hash.hpp)
+  bool has_hashes = false; ///< of the versions (models/base/version_hash.hpp)
   std::vector<history_figure> metrics;
 };
 

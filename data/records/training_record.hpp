@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "models/base/bit_hash.hpp"
+#include "models/base/version_hash.hpp"
 #include "models/metrics/metric.hpp"
 #include "models/training/round_record.hpp"
 

@@ -29,10 +29,9 @@ namespace troupe {
 
 namespace {
 
-// Rows in random order without all of them in memory: each goes to one of many files without names,
-// by chance; then each of these is read and shuffled in memory. All orders are equally likely but
-// for the seed's limits, and the order is a function of (seed, rows, bytes of a row).
-
+/// Rows in random order without all of them in memory: each goes to one of many files without names,
+/// by chance; then each of these is read and shuffled in memory. All orders are equally likely but
+/// for the seed's limits, and the order is a function of (seed, rows, bytes of a row).
 class bucket_shuffle {
 public:
   /// The files lie in `folder`, and take as much of its disk as the rows as float32.

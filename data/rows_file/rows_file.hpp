@@ -69,9 +69,8 @@ private:
   std::string fingerprint_;
 };
 
-// Reads a file of rows (rows_header.hpp) whole, or part by part (row_reader.hpp) for those who take any format:
-// columns are its features and then its targets; a class is told by its name.
-
+/// Reads a file of rows (rows_header.hpp) whole, or part by part (row_reader.hpp) for those who take any format:
+/// columns are its features and then its targets; a class is told by its name.
 class rows_reader : public row_reader {
 public:
   /// Opens the file. Throws what rows_file throws.

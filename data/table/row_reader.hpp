@@ -138,9 +138,8 @@ private:
   mutable std::set<std::string> doubts_;
 };
 
-// Numbers that are different in a file and one as float32, in which models compute: time stamps in milliseconds, long
-// ids, decimals far from 0. The first numbers of each column tell.
-
+/// Numbers that are different in a file and one as float32, in which models compute: time stamps in milliseconds, long
+/// ids, decimals far from 0. The first numbers of each column tell.
 class lost_digits {
 public:
   /// Looks at 1,000 rows, or at fewer of ten columns or more: 1 ms, which a small file takes to be read.

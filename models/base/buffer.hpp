@@ -137,9 +137,8 @@ private:
   std::shared_ptr<detail::pool_core> core_;
 };
 
-// Scratch memory of one thread, or of one batch that is under way: numbered slots that only ever grow,
-// so that after the first step nothing is allocated.
-
+/// Scratch memory of one thread, or of one batch that is under way: numbered slots that only ever grow,
+/// so that after the first step nothing is allocated.
 class workspace {
 public:
   /// Slot `index` with room for `size` floats; its contents are those of its last use.

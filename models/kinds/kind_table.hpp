@@ -71,9 +71,13 @@ void require_kind_name(const std::string& what, const std::string& name);
 template <class Thing, class Input>
 class kind_table {
 public:
-  /// `what`: of messages, "model". `built_in`: names that are taken.
-  kind_table(std::string what, std::vector<std::string> built_in)
-    : what_(std::move(what)), built_in_(std::move(built_in)) {}
+  /// `what`: of messages, "model". `built_in`: names that are taken. `fill` adds the first kinds.
+  kind_table(std::string what, std::vector<std::string> built_in,
+             void (*fill)(kind_table&) = nullptr)
+    : what_(std::move(what)), built_in_(std::move(built_in)) {
+    if (fill)
+      fill(*this);
+  }
 
   /// Adds a kind. Throws std::invalid_argument for a name that is none or in use, for version 0, and
   /// for two options of one name.

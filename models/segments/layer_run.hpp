@@ -1,5 +1,5 @@
 // Layers that are computed one behind the other by one actor: of one part of a segment, or of a segment
-// that is not cut (layer_segments.hpp).
+// that is not cut (models/network/layer_chain.hpp).
 //
 // A step is a layer, or adds an earlier value to what came last: a residual block is its layers and such
 // a step.

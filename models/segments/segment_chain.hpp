@@ -6,7 +6,7 @@
 // At a boundary activations are whole. Whoever reads them *enters* the next segment: makes what it reads of
 // what lies there. On the way back it *derives*: takes the derivative by what it read to the derivative
 // behind the segment before. Parts without units do not exist; a segment that is not cut is a single part,
-// 0. dense_chain.hpp has networks of dense layers, layer_segments.hpp chains of layers.
+// 0. dense_chain.hpp has networks of dense layers, models/network/layer_chain.hpp chains of layers.
 //
 // Parameters lie in *working order*: part by part, in each segment by segment, so that what one actor
 // carries is contiguous and products need no strides; behind them what segments have but once, such as
@@ -37,8 +37,6 @@
 
 namespace troupe {
 
-// What is known of a chain's segments and parts, and where the parameters of each lie.
-
 struct chain_segment {
   layer_segment layers;
   size_t in_width = 0;                           ///< I
@@ -47,6 +45,7 @@ struct chain_segment {
   size_t common_size = 0;                        ///< of what all parts have in common
 };
 
+/// What is known of a chain's segments and parts, and where the parameters of each lie.
 class chain_facts {
 public:
   chain_facts(std::vector<chain_segment> segments, size_t part_count)

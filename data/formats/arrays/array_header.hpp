@@ -15,10 +15,9 @@
 
 namespace troupe {
 
-// The bytes of a binary file, plain or gzip, front to back: what the readers of arrays start from.
-// Every complaint names the file and the offset of the byte in question (counted in the
-// decompressed data), because a binary file has no lines.
-
+/// The bytes of a binary file, plain or gzip, front to back: what the readers of arrays start from.
+/// Every complaint names the file and the offset of the byte in question (counted in the
+/// decompressed data), because a binary file has no lines.
 class binary_source {
 public:
   /// Opens the file. Throws what text_source throws.

@@ -22,13 +22,9 @@
 
 namespace troupe {
 
-// The rows of a binary array, IDX or NPY, one block after the other: what the two readers of
-// read_array.hpp (which says what the formats are) have in common.
-
-// The elements of a binary array, block by block: as float32 for features, and one by one as a
-// double and as text for targets. A block of the file fits the first cache, and its values go from
-// there straight to where they stay: memory is touched once.
-
+/// The elements of a binary array, block by block: as float32 for features, and one by one as a
+/// double and as text for targets. A block of the file fits the first cache, and its values go from
+/// there straight to where they stay: memory is touched once.
 class array_values {
 public:
   /// Elements of a block: 64 KiB as float32.
@@ -67,6 +63,7 @@ struct array_targets {
   void clear();
 };
 
+/// The rows of an array, one block after the other: what both readers have in common.
 class array_rows {
 public:
   /// Opens the file and reads its header; which of the two formats it has is seen from its first

@@ -65,8 +65,7 @@ inline constexpr const char* counts_rows_hint =
   "row 1 seems to count rows and features and to name the classes, as in scikit-learn's own files: "
   "remove it (tail -n +2) and set data.header = false (--header no)";
 
-// How the cells of a CSV file are written, where it is not as RFC 4180 has it.
-
+/// How the cells of a CSV file are written, where it is not as RFC 4180 has it.
 struct csv_dialect {
   char separator = ',';
   char quote = '"';

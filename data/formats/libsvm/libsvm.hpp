@@ -73,8 +73,6 @@ struct libsvm_options {
   uint64_t table_bytes_max = 0; ///< 0: the memory that is available (memory_room.hpp)
 };
 
-// The rows of a text, one after the other: what the two readers have in common.
-
 struct libsvm_entry {
   uint32_t feature; ///< counted from 0
   float value;
@@ -89,6 +87,7 @@ struct libsvm_row {
   size_t line = 0;                   ///< counted from 1
 };
 
+/// The rows of a text, one after the other: what the two readers have in common.
 class libsvm_rows {
 public:
   /// Opens the file. `digits` is shown the first values, by index; null: nobody asks. Throws std::invalid_argument for

@@ -20,11 +20,10 @@
 
 namespace troupe {
 
-// The characters of a text and their numbers, which are codes of features and numbers of classes alike.
-
 /// Whether each is one character in UTF-8, and none comes twice.
 bool are_characters(const std::vector<std::string>& names);
 
+/// The characters of a text and their numbers, which are codes of features and numbers of classes alike.
 class vocabulary {
 public:
   /// Of the characters that are in `text`, in order of their code points.
