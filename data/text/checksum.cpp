@@ -16,10 +16,6 @@
 
 namespace troupe {
 
-checksum_bytes checksum_of(std::span<const std::byte> bytes) {
-  return checksum_of(bytes, 0);
-}
-
 checksum_bytes checksum_of(std::span<const std::byte> bytes, uint64_t seed) {
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits_withSeed(bytes.data(), bytes.size(), seed));

@@ -15,11 +15,8 @@ namespace troupe {
 /// 16 bytes as they stand in files: the same on every machine.
 using checksum_bytes = std::array<std::byte, 16>;
 
-/// The checksum of `bytes`, with 128 bits: for files.
-checksum_bytes checksum_of(std::span<const std::byte> bytes);
-
-/// The same with 128 bits and a seed: other seeds, other checksums.
-checksum_bytes checksum_of(std::span<const std::byte> bytes, uint64_t seed);
+/// The checksum of `bytes`, with 128 bits: for files. Other seeds, other checksums.
+checksum_bytes checksum_of(std::span<const std::byte> bytes, uint64_t seed = 0);
 
 /// With 64 bits, as a number: for what is sent and forgotten.
 uint64_t short_checksum_of(std::span<const std::byte> bytes);
