@@ -9,7 +9,7 @@
 #include "coordinators/parallel/grid.hpp"
 #include "coordinators/step/placement.hpp"
 #include "data/table/dataset.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "models/base/arithmetic.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
 

@@ -3,7 +3,6 @@
 #include "data/records/event_file.hpp"
 #include "data/records/history_figures.hpp"
 #include "data/records/history_file.hpp"
-#include "data/records/rounds_file.hpp"
 #include "data/run_folder/run_directory.hpp"
 #include "data/text/failure.hpp"
 

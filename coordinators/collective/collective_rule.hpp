@@ -28,7 +28,6 @@
 #include "coordinators/exchange/link_limits.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/base/buffer.hpp"
-#include "models/base/float_view.hpp"
 #include "models/base/names.hpp"
 
 #include <array>

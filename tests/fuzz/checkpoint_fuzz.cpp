@@ -3,7 +3,7 @@
 
 #include "data/checkpoint/checkpoint.hpp"
 #include "data/checkpoint/checkpoint_file.hpp"
-#include "data/checkpoint/checkpoint_record.hpp"
+#include "data/checkpoint/checkpoint_layout.hpp"
 #include "data/text/checksum.hpp"
 #include "tests/fuzz/hostile.hpp"
 #include "tests/support/plain_disk.hpp"

@@ -1,6 +1,6 @@
 // Files of rows for training: safetensors with conventions of their own (data/rows_file).
 
-#include "data/rows_file/rows_reader.hpp"
+#include "data/rows_file/rows_file.hpp"
 #include "tests/fuzz/hostile.hpp"
 
 using namespace troupe;

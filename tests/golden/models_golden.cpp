@@ -6,7 +6,6 @@
 #include "models/base/random.hpp"
 #include "models/base/rounding.hpp"
 #include "models/kinds/chain_kind.hpp"
-#include "models/kinds/made_values.hpp"
 #include "models/math/elementary.hpp"
 #include "models/math/products.hpp"
 #include "models/merging/ring_sum.hpp"

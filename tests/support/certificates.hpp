@@ -4,7 +4,6 @@
 
 #include "data/disk/atomic_file.hpp"
 #include "data/identity/certificate.hpp"
-#include "data/identity/tls_files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <chrono>

@@ -5,7 +5,7 @@
 #include "actors/run/resuming.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "tests/support/plain_disk.hpp"
 #include "tests/support/training.hpp"
 

@@ -3,7 +3,7 @@
 #include "actors/run/job_data.hpp"
 #include "app/run/run_start.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "models/base/arithmetic.hpp"
 #include "tests/support/failure_of.hpp"

@@ -5,7 +5,6 @@
 
 #include "data/checkpoint/checkpoint_layout.hpp"
 #include "data/checkpoint/checkpoint_output.hpp"
-#include "data/checkpoint/checkpoint_record.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "tests/support/failure_of.hpp"

@@ -2,7 +2,7 @@
 
 #include "data/disk/disk.hpp"
 
-#include "data/disk/scratch_tensor.hpp"
+#include "data/disk/stored_tensor.hpp"
 #include "data/text/failure.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/plain_disk.hpp"

@@ -1,6 +1,6 @@
 #include "tests/support/certificates.hpp"
 
-#include "data/disk/secret_file.hpp"
+#include "data/disk/open_file.hpp"
 #include "data/text/failure.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/process_limits.hpp"

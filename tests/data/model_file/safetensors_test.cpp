@@ -1,7 +1,7 @@
 #include "data/model_file/safetensors.hpp"
 
 #include "data/model_file/safetensors_header.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -2,9 +2,8 @@
 
 #include "data/model_file/saved_model.hpp"
 
-#include "data/model_file/logical_parts.hpp"
 #include "data/model_file/safetensors.hpp"
-#include "data/text/digest.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "models/network/neural_network.hpp"
 #include "tests/support/some_checkpoint.hpp"

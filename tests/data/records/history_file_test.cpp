@@ -1,7 +1,6 @@
 #include "data/records/history_file.hpp"
 
 #include "data/records/history_figures.hpp"
-#include "data/records/rounds_file.hpp"
 #include "data/text/failure.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"

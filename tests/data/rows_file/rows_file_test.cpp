@@ -3,7 +3,6 @@
 #include "data/formats/csv/csv.hpp"
 #include "data/formats/csv/csv_reader.hpp"
 #include "data/rows_file/convert_rows.hpp"
-#include "data/rows_file/rows_reader.hpp"
 #include "data/rows_file/rows_writer.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/synthetic.hpp"

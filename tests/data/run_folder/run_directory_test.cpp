@@ -1,7 +1,6 @@
 #include "data/run_folder/run_directory.hpp"
 
 #include "data/records/run_recorder.hpp"
-#include "data/run_folder/flight_files.hpp"
 #include "data/text/failure.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"

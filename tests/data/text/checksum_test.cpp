@@ -2,8 +2,6 @@
 
 #include "data/text/checksum.hpp"
 
-#include "data/text/digest.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,5 @@
 #include "data/text/shown_text.hpp"
 
-#include "data/text/utf8.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>

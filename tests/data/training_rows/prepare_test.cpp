@@ -2,7 +2,7 @@
 
 #include "data/text/failure.hpp"
 #include "data/training_rows/batch_reader.hpp"
-#include "data/training_rows/epoch_order.hpp"
+#include "data/training_rows/row_source.hpp"
 #include "data/training_rows/synthetic.hpp"
 #include "tests/support/failure_of.hpp"
 

@@ -1,6 +1,6 @@
 #include "data/training_rows/row_source.hpp"
 
-#include "data/rows_file/rows_reader.hpp"
+#include "data/rows_file/rows_file.hpp"
 #include "data/rows_file/rows_writer.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/part_choice.hpp"

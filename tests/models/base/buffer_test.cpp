@@ -1,7 +1,5 @@
 #include "models/base/buffer.hpp"
 #include "models/base/element_window.hpp"
-#include "models/base/float_view.hpp"
-#include "models/base/large_pages.hpp"
 #include "models/base/saved_state.hpp"
 #include "models/base/tensor.hpp"
 

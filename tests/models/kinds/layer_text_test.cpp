@@ -1,7 +1,6 @@
 // The text that says what layers a chain has.
 
 #include "models/kinds/chain_kind.hpp"
-#include "models/kinds/layer_text.hpp"
 #include "models/kinds/model_kinds.hpp"
 #include "models/kinds/option.hpp"
 

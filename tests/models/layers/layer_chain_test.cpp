@@ -1,8 +1,8 @@
 // Chains of layers: the contract of models, whole and in parts.
 
+#include "models/base/bit_hash.hpp"
 #include "models/base/random.hpp"
-#include "models/kinds/made_values.hpp"
-#include "models/layers/single_output.hpp"
+#include "models/layers/dense.hpp"
 #include "models/network/neural_network.hpp"
 #include "models/verify/verify.hpp"
 #include "tests/models/layers/chains.hpp"

@@ -1,7 +1,7 @@
 // Chains of layers: what single layers do with rows, and what they refuse.
 
+#include "models/base/bit_hash.hpp"
 #include "models/kinds/chain_kind.hpp"
-#include "models/kinds/made_values.hpp"
 #include "models/verify/verify.hpp"
 #include "tests/models/layers/chains.hpp"
 #include "tests/support/reference.hpp"

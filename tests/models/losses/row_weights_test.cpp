@@ -4,7 +4,6 @@
 #include "models/losses/evaluate_loss.hpp"
 #include "models/losses/split_loss.hpp"
 #include "models/network/neural_network.hpp"
-#include "models/solvers/gauss_newton.hpp"
 #include "models/solvers/least_squares.hpp"
 
 #include <gtest/gtest.h>

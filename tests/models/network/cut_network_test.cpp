@@ -3,8 +3,8 @@
 
 #include "models/base/random.hpp"
 #include "models/math/reduction.hpp"
+#include "models/network/chained_model.hpp"
 #include "models/network/neural_network.hpp"
-#include "models/segments/chain_loss.hpp"
 #include "models/segments/layer_cuts.hpp"
 #include "tests/support/walk/two_actors.hpp"
 

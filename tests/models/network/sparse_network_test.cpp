@@ -2,7 +2,7 @@
 // of a feature lie together.
 
 #include "models/base/random.hpp"
-#include "models/layers/sparse_dense.hpp"
+#include "models/layers/dense.hpp"
 #include "models/network/neural_network.hpp"
 #include "tests/support/double_network.hpp"
 

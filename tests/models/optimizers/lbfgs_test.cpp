@@ -1,7 +1,5 @@
 #include "models/optimizers/optimizer.hpp"
-#include "models/training/whole_model_step.hpp"
 #include "models/whole_model/lbfgs.hpp"
-#include "models/whole_model/two_loop.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
 #include "tests/support/reference.hpp"
 #include "tests/support/whole_model_run.hpp"

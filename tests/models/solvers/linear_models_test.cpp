@@ -1,10 +1,8 @@
 // Linear and logistic regression end where theory says: at the solution of Newton's method.
 
 #include "models/base/random.hpp"
-#include "models/math/cholesky.hpp"
 #include "models/network/neural_network.hpp"
 #include "models/optimizers/optimizer.hpp"
-#include "models/solvers/gauss_newton.hpp"
 #include "models/solvers/least_squares.hpp"
 #include "tests/support/reference.hpp"
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "models/network/chained_model.hpp"
-#include "models/segments/chain_loss.hpp"
 
 #include <algorithm>
 #include <span>

@@ -3,7 +3,7 @@
 #include "data/formats/read_data.hpp"
 #include "data/formats/text/read_text.hpp"
 #include "data/text/failure.hpp"
-#include "data/text/utf8.hpp"
+#include "data/text/shown_text.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/joined_rows.hpp"
