@@ -16,7 +16,7 @@ if(TROUPE_FUZZ)
   list(APPEND troupe_decoder_sources ${troupe_decoder_files})
   # Distances of words compare every letter with every other: as hints to the search they mean
   # nothing, would crowd out those that do, and take half of its time.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/data/text/closest_name.cpp PROPERTIES
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/models/keys/closest_name.cpp PROPERTIES
                               COMPILE_OPTIONS -fno-sanitize-coverage=trace-cmp)
   troupe_set_kernel_options()
   add_library(troupe_decoders STATIC ${troupe_decoder_sources})

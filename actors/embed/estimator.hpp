@@ -106,7 +106,7 @@ public:
   /// Share of rows whose label is predicted.
   double score(const matrix_view& features, std::span<const int32_t> labels) const;
 
-  /// R^2 (metrics.hpp) of T targets; NaN when they do not vary.
+  /// R^2 of T targets; NaN when they do not vary.
   double score(const matrix_view& features, std::span<const float> targets) const;
 
   /// The same for 2-D xtensor expressions; they are evaluated once. Labels are whole numbers that 32 bits hold,

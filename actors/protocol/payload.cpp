@@ -1,6 +1,7 @@
 #include "actors/protocol/payload.hpp"
 
 #include "coordinators/exchange/link_limits.hpp"
+#include "data/text/checksum.hpp"
 
 #include <caf/binary_deserializer.hpp>
 #include <caf/sec.hpp>
