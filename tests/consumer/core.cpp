@@ -32,8 +32,9 @@ int main() {
       rows.row_count = 1;
       rows.features = features;
       rows.targets = targets;
-      const auto sums = line.gradient(coordinator.parameters(), rows, gradient, memory);
+      const auto sums = line.gradient(coordinator.parameters().values(), rows, gradient, memory);
       coordinator.add_gradients(gradient, sums.sample_count);
     }
-  std::cout << coordinator.parameters()[0] << ' ' << coordinator.parameters()[1] << '\n';
+  std::cout << coordinator.parameters().values()[0] << ' ' << coordinator.parameters().values()[1]
+            << '\n';
 }

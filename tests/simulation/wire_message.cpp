@@ -158,22 +158,6 @@ std::string words(const not_finite_report& x) {
   return "problem of step " + std::to_string(x.step) + ": " + x.what;
 }
 
-// A payload lies in the bytes as its length, its checksum, its format and its values.
-std::optional<size_t> payload_at(const std::vector<char>& bytes, const float_view& values) {
-  auto raw = std::as_bytes(values.values());
-  std::vector<uint16_t> narrowed;
-  if (values.format() == number_format::bf16) {
-    narrowed.resize(values.size());
-    narrow(values.values(), narrowed.data());
-    raw = std::as_bytes(std::span{narrowed});
-  }
-  if (raw.empty())
-    return std::nullopt;
-  const auto* begin = reinterpret_cast<const char*>(raw.data());
-  const auto found = std::search(bytes.begin(), bytes.end(), begin, begin + raw.size());
-  return static_cast<size_t>(found - bytes.begin());
-}
-
 /// Nothing when it cannot be read.
 template <class T>
 std::optional<caf::message> reread(caf::actor_system& system, const std::vector<char>& bytes) {
@@ -229,13 +213,13 @@ std::optional<caf::message> damaged(caf::actor_system& system, const caf::messag
   visit(content, [&]<class T>(const T& x) {
     auto bytes = written(system, x);
     auto hit = random.below(bytes.size());
-    std::optional<size_t> values;
-    if constexpr (std::is_same_v<T, sent_piece>) {
-      values = payload_at(bytes, x.what.values);
-      if (values && random.chance(50)) // or most would hit values
-        hit = random.below(*values);
+    size_t begin_of_values = bytes.size();
+    if constexpr (std::is_same_v<T, sent_piece>) { // they end it
+      begin_of_values -= x.what.values.size() * bytes_of(x.what.values.format());
+      if (random.chance(50)) // or most would hit values
+        hit = random.below(begin_of_values);
     }
-    if (!values || hit < *values)
+    if (hit < begin_of_values)
       return; // the record that it lies in has a checksum, too: nobody reads it
     bytes[hit] = static_cast<char>(bytes[hit] ^ (1 << random.below(8)));
     result = reread<T>(system, bytes);

@@ -90,14 +90,14 @@ TEST_F(plan_command, training_that_does_not_fit_is_refused_before_it_begins) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers take more address space than the limit";
 #endif
-  EXPECT_EQ(run_with_kibibytes(1'680'000, "train cut.toml --json --set model.hidden=[9000,9000] "
+  EXPECT_EQ(run_with_kibibytes(1'600'000, "train cut.toml --json --set model.hidden=[9000,9000] "
                                           "--set runtime.threads=1"),
             78);
   EXPECT_TRUE(said("training takes about ")) << err;
   EXPECT_TRUE(said("are left of its address space (ulimit -v)")) << err;
   EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "bad-job") << out;
   EXPECT_FALSE(folder.has("runs/cut/model.safetensors"));
-  EXPECT_EQ(run_with_kibibytes(1'680'000, "train cut.toml --set runtime.threads=1"), 0) << err;
+  EXPECT_EQ(run_with_kibibytes(1'600'000, "train cut.toml --set runtime.threads=1"), 0) << err;
 }
 
 TEST_F(plan_command, training_says_who_shares_the_model_and_its_result_does_not) {

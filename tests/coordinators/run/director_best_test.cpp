@@ -262,7 +262,7 @@ TEST(director_best, nothing_is_kept_when_nobody_asks_for_it) {
   EXPECT_EQ(rule.state(), phase::training);
 }
 
-// Checkpoints in the directive of a run: when one is due, what it waits for, and what goes on from it.
+// Checkpoints while a run goes on: when one is due, what it waits for, and what goes on from it.
 
 namespace {
 

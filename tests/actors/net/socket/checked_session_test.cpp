@@ -69,7 +69,7 @@ heard heard_from(const std::string& wire, size_t onto = 7) {
   return result;
 }
 
-TEST(checked_session, what_is_written_arrives_in_any_partitions) {
+TEST(checked_session, what_is_written_arrives_in_any_pieces) {
   std::mt19937_64 random{5};
   const auto text = some_bytes(1'000'000, 1);
   pair_of_sockets x;
