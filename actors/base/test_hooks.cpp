@@ -7,13 +7,14 @@
 
 namespace troupe {
 
-test_hooks with_environment(test_hooks given) {
+test_hooks with_environment(const std::shared_ptr<test_hooks>& given) {
+  auto result = given ? *given : test_hooks{};
   if (const char* row = std::getenv("TROUPE_TEST_CRASHING_ROW")) {
     char* rest = nullptr;
-    given.crashing_row = std::strtoull(row, &rest, 10);
-    given.crash_throws = std::string_view{rest} == " throws";
+    result.crashing_row = std::strtoull(row, &rest, 10);
+    result.crash_throws = std::string_view{rest} == " throws";
   }
-  return given;
+  return result;
 }
 
 void crash_if_asked(const test_hooks& hooks, std::span<const size_t> rows) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -72,8 +73,18 @@ struct test_hooks {
   std::function<std::chrono::nanoseconds(uint64_t trainer, uint64_t step)> answer_delay;
 };
 
-/// These, and what the environment asks for.
-test_hooks with_environment(test_hooks given);
+/// Those of `options`, which have a pointer to them: their header is installed, this one is not. Copies of the options
+/// made before do not change.
+template <class Options>
+test_hooks& hooks_of(Options& options) {
+  auto& x = options.hooks;
+  if (!x || x.use_count() > 1)
+    x = x ? std::make_shared<test_hooks>(*x) : std::make_shared<test_hooks>();
+  return *x;
+}
+
+/// These, and what the environment asks for; null: none.
+test_hooks with_environment(const std::shared_ptr<test_hooks>& given);
 
 /// Ends as `crashing_row` has it when it is one of these, from 0 as data files count them.
 void crash_if_asked(const test_hooks& hooks, std::span<const size_t> rows);

@@ -71,8 +71,8 @@ struct node_context {
   node_options options;
   local_company local;
   std::set<size_t> lost_replicas; ///< without which the others go on
-  std::map<trainer_life, order_taker_actor>
-    distant; ///< stand for trainers elsewhere, at a parameter server
+  /// Stand for trainers elsewhere, at a parameter server.
+  std::map<trainer_life, order_taker_actor> distant;
 
   director_link_actor director;
   std::map<std::string, node_actor> peers; ///< those with a link

@@ -74,8 +74,8 @@ void order_work::on_report(const training_report& news) {
 }
 
 void order_work::on_distant_order(const distant_order& order) {
-  if (context_.distant.contains(
-        order.who)) // else lost meanwhile: the parameter server is about to hear of it
+  // Else it is lost meanwhile: the parameter server is about to hear of it.
+  if (context_.distant.contains(order.who))
     context_.tell(order.who.process, orders_.open(order, context_.now()));
 }
 

@@ -97,8 +97,7 @@ struct shard_numbers {
   uint64_t first_element = 0;  ///< of the shard's span
   std::vector<double> numbers; ///< of the optimizer; usually none
   bool keeps_metrics = false;
-  batch_sums
-    metrics; ///< figures since the last finished epoch, from the shard that keeps the metrics
+  batch_sums metrics; ///< since the last finished epoch, from the shard that keeps the metrics
 
   friend bool operator==(const shard_numbers&, const shard_numbers&) = default;
 };

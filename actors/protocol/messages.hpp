@@ -182,8 +182,7 @@ struct view {
   bool wired = false;     ///< some replica or shard is in another process: the relay carries
   std::vector<replica_entry> replicas;
   std::vector<shard_entry> shards;
-  std::vector<trainer_entry>
-    trainers;              ///< who takes a parameter server's orders; none where there is none
+  std::vector<trainer_entry> trainers; ///< who takes a parameter server's orders, if there is one
   bool is_careful = false; ///< who computed before was lost: replicas begin a little later
   /// Which parameters are in the buffers of versions; null: all. It is of this process, and stays there.
   std::shared_ptr<const element_window> window;

@@ -15,7 +15,6 @@
 
 #pragma once
 
-#include "actors/base/test_hooks.hpp"
 #include "actors/protocol/status_messages.hpp"
 #include "actors/protocol/write_messages.hpp"
 #include "actors/run/configure.hpp"
@@ -36,13 +35,14 @@
 namespace troupe {
 
 class checkpoint_store;
+struct test_hooks; // actors/base/test_hooks.hpp
 
 struct company_options {
   /// Shards to spawn; absent: one for each scheduler thread, at most one for each block.
   std::optional<size_t> shard_count;
   /// The director and the writer run on threads of their own; deterministic tests turn this off.
   bool director_detached = true;
-  test_hooks hooks;
+  std::shared_ptr<test_hooks> hooks;   ///< for tests; null: none
   std::shared_ptr<run_recorder> trace; ///< of the timeline; null: none is wanted
   /// Where checkpoints go, every `job.checkpoint.every_steps` steps; null: none are written.
   std::shared_ptr<checkpoint_store> checkpoints;

@@ -24,8 +24,8 @@
 
 namespace troupe {
 
-// The waits of a run, walked from process to process: which ends they have, and which end is the worst
-// (explanation.hpp says in words what is found here).
+// The waits of a run, walked from process to process: which ends they have, and which end is the worst. What is below
+// says it in words.
 
 enum class wait_rule {
   missing,    ///< a process that has no link to the director

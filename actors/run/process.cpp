@@ -159,7 +159,8 @@ process::process(caf::actor_system& system, const job& resolved,
   shard_options for_shards;
   for_shards.parameter_count = parameter_count;
   for_shards.plan = plan;
-  for_shards.hooks = options.hooks;
+  if (options.hooks)
+    for_shards.hooks = *options.hooks;
   for_shards.exchange = resolved.training.exchange;
   for_shards.changes = changes;
   for_shards.checkpoint_every = options.checkpoint_every;

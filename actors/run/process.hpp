@@ -12,7 +12,6 @@
 #pragma once
 
 #include "actors/base/job_rows.hpp"
-#include "actors/base/test_hooks.hpp"
 #include "actors/base/work_gauge.hpp"
 #include "actors/protocol/cluster_messages.hpp"
 #include "actors/protocol/interfaces.hpp"
@@ -33,6 +32,7 @@ namespace troupe {
 
 struct trainer_options; // actors/orders/trainer.hpp
 struct node_options;    // actors/node/node_context.hpp
+struct test_hooks;      // actors/base/test_hooks.hpp
 
 /// Tensors of the model's size that a job's optimizer keeps beside the parameters.
 size_t slot_count_of(const job& resolved, const parameter_layout& layout);
@@ -45,8 +45,8 @@ struct process_options {
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   exchange_options exchange;
   node_listeners listeners = {};
-  milliseconds lost_patience{0}; ///< how long processes that were lost may take to come back
-  test_hooks hooks;
+  milliseconds lost_patience{0};       ///< how long processes that were lost may take to come back
+  std::shared_ptr<test_hooks> hooks;   ///< for tests; null: none
   std::shared_ptr<run_recorder> trace; ///< null: no timeline is wanted
 };
 

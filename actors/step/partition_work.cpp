@@ -191,8 +191,8 @@ boundary_piece partition_work::piece_of(const work& x, size_t boundary, boundary
   boundary_piece result;
   result.name = {*version_, evaluates(), x.item, boundary, way};
   result.rows = {0, x.rows.row_count};
-  if (way !=
-      boundary_way::forward) // what comes back may be here before, from others that were faster
+  // What comes back may be here before, from others that were faster.
+  if (way != boundary_way::forward)
     result.sums = x.sums;
   return result;
 }

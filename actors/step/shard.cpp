@@ -166,8 +166,8 @@ void shard_state::on_contribution(const contribution& news) {
 // What looks at all elements at once needs their sum before it.
 void shard_state::apply() {
   const bool is_reported = !options_.follows_results || ranges_.version() < horizon_.version;
-  if (!is_reported || reduced_.is_there ||
-      !ranges_.is_complete()) // reduced: it waits for norms only
+  // A gradient that is reduced waits for norms only.
+  if (!is_reported || reduced_.is_there || !ranges_.is_complete())
     return;
   const auto sums = ranges_.sums(options_.hooks.add_in_order_of_arrival);
   const bool clips = options_.changes.norm_max() > 0;

@@ -107,8 +107,8 @@ struct view_limits {
   std::string self;
   size_t replica_count = 0;
   size_t shard_count = 0;
-  size_t slice_count =
-    0; ///< of the job; 0: a parameter server's, whose views give each replica a part
+  /// Of the job; 0: a parameter server's, whose views give each replica a part.
+  size_t slice_count = 0;
   size_t parameter_count = 0;
   uint64_t last_version = 0;
   size_t segment_count = 0; ///< of the model; 0: replicas here carry whole models only

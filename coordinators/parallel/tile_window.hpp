@@ -46,7 +46,7 @@ std::vector<index_range> elements_contributed(const segment_chain& chain, const 
 // Gradient makers: which replicas of a view contribute the gradient of which elements.
 //
 // A replica that has a whole model contributes all of it. In a group each contributes the tiles of its
-// own partition (tile_window.hpp), so that of an element one of the group does.
+// own partition, so that of an element one of the group does.
 class gradient_makers {
 public:
   gradient_makers() = default;

@@ -70,7 +70,7 @@ bool is_signed_by(const std::string& authority, const std::string& certificate,
 std::vector<std::string> names_of(const x509_st& x);
 
 /// The files with which connections are secured: whose word counts, and what a process proves its
-/// own name with. data/identity/certificate.hpp says what is in them.
+/// own name with.
 struct tls_files {
   std::string authority;   ///< certificate of the authority that signed every node's
   std::string certificate; ///< of this process

@@ -61,7 +61,7 @@ inline constexpr std::string_view identity_file_name = "identity.txt";
 /// What to do with a run that is in the folder already.
 enum class earlier_run : uint8_t { refuse, replace, resume };
 
-/// A folder, claimed while this lives (data/run_folder/run_directory.hpp).
+/// A folder, claimed while this lives.
 ///
 /// A run is finished when it has a summary, which is therefore written last. A run that is resumed
 /// counts as unfinished until it has one again.

@@ -1,6 +1,6 @@
 // Trained models as safetensors files: read, checked and used to predict (`write_model` of <troupe/train.hpp> writes them).
 //
-// Threads: plain functions; a `saved_model` that is read may predict on several threads, each with a workspace of its own.
+// Threads: plain functions; several threads may predict with one `saved_model`, each by a `predictor` of its own.
 // Errors: `failure`. A reader checks everything in a file before it believes it; a writer leaves the old file or the new.
 
 #pragma once

@@ -146,7 +146,7 @@ void cluster::boot_process(size_t index, size_t lacking) {
     });
   };
   options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
-  options.hooks = options_.hooks;
+  options.hooks = std::make_shared<test_hooks>(options_.hooks);
   options.lost_patience = 2 * std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.exchange = options_.exchange;
   world_.act_on(machine, [&] {

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "actors/base/test_hooks.hpp"
 #include "actors/protocol/status_messages.hpp"
 #include "actors/run/process.hpp"
 #include "data/checkpoint/checkpoint.hpp"

@@ -284,9 +284,9 @@ kept_company::kept_company(world& here, const cluster_job& what, const kept_opti
   company_options for_company;
   for_company.director_detached = false;
   for_company.shard_count = 1;
-  for_company.hooks.answer_delay = options.takes;
-  for_company.hooks.on_trainer = options.on_trainer;
-  for_company.hooks.clients_of_order = options.clients_of_order;
+  hooks_of(for_company).answer_delay = options.takes;
+  hooks_of(for_company).on_trainer = options.on_trainer;
+  hooks_of(for_company).clients_of_order = options.clients_of_order;
   world_.act_on(home_, [&] {
     company_ = std::make_unique<company>(world_.system(), what.resolved, what.data, for_company);
   });

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "actors/base/test_hooks.hpp"
 #include "actors/protocol/order_messages.hpp"
 #include "actors/run/company.hpp"
 #include "tests/simulation/cluster.hpp"

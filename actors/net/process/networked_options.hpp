@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include "actors/base/test_hooks.hpp"
 #include "actors/protocol/training_progress.hpp"
 #include "actors/run/training_result.hpp"
 #include "coordinators/base/moment.hpp"
@@ -22,6 +21,7 @@ namespace troupe {
 class checkpoint_store; // data/checkpoint/checkpoint_store.hpp
 struct training_status; // actors/protocol/status_messages.hpp
 struct prepared_data;   // data/training_rows/prepare.hpp
+struct test_hooks;      // actors/base/test_hooks.hpp
 
 struct networked_options {
   cluster_plan cluster;
@@ -62,7 +62,7 @@ struct networked_options {
   /// For a hello, and then for the introductions: a connection that stalls longer is made anew.
   milliseconds introduction_deadline{5'000};
 
-  test_hooks hooks;
+  std::shared_ptr<test_hooks> hooks;   ///< for tests; null: none
   std::shared_ptr<run_recorder> trace; ///< of the timeline; null: none is wanted
 };
 

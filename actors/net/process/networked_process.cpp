@@ -142,8 +142,8 @@ director_options options_of_director(const networked_options& x, const model& ne
   for (const auto& node : x.cluster.nodes)
     result.membership.expected.push_back({node.name, node.replica_count, node.shard_count});
   result.membership.home = x.own_name;
-  if (has_server(
-        x.resolved.training)) // each replica has a part: who gets work the parameter server decides
+  // Each replica has a part: the parameter server decides who gets work.
+  if (has_server(x.resolved.training))
     result.membership.slice_count = std::max<size_t>(1, x.cluster.replica_count());
   result.membership.min_nodes = x.cluster.min_nodes;
   result.membership.persisted_term = term;

@@ -319,7 +319,7 @@ void csv_reader::require_rows(const table_chunk& rows) const {
       path() + ":1:1", "say what it is: data.header = true (--header yes) or false (no)");
 }
 
-// What csv_reader (csv_reader.hpp) says of rows that it does not take, and where.
+// What csv_reader says of rows that it does not take, and where.
 
 void csv_reader::refuse_hidden_header(const table_chunk& rows, size_t slot, size_t line) const {
   throw failure(failure_code::bad_data,

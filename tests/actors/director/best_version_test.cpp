@@ -38,9 +38,9 @@ job training_loss_job() {
 
 company_options poison_in_the_last_shard() {
   company_options result;
-  result.hooks.poison = std::numeric_limits<float>::quiet_NaN();
-  result.hooks.poisoned_slice = 1;
-  result.hooks.poisoned_element = 14'000;
+  hooks_of(result).poison = std::numeric_limits<float>::quiet_NaN();
+  hooks_of(result).poisoned_slice = 1;
+  hooks_of(result).poisoned_element = 14'000;
   return result;
 }
 
@@ -217,11 +217,11 @@ TEST(best_version, is_what_a_run_that_diverges_yields) {
   auto x = early_stopping_job();
   const auto undisturbed = test::train_on(1, x);
   company_options options;
-  options.hooks.poison = std::numeric_limits<float>::quiet_NaN();
-  options.hooks.poisoned_slice = 1;
+  hooks_of(options).poison = std::numeric_limits<float>::quiet_NaN();
+  hooks_of(options).poisoned_slice = 1;
   for (uint64_t after : {1u, 5u}) {
     const auto best = *undisturbed.summary.best_version;
-    options.hooks.poisoned_step = best + after;
+    hooks_of(options).poisoned_step = best + after;
     for (uint64_t seed = 0; seed < 10; ++seed) {
       const auto outcome = test::train_in_order(x, seed, options);
       EXPECT_EQ(outcome.finished.reason, static_cast<uint8_t>(stop_reason::diverged));
@@ -238,7 +238,7 @@ TEST(best_version, is_what_a_run_that_diverges_yields) {
 TEST(best_version, that_a_shard_cannot_reach_is_not_kept) {
   const auto x = training_loss_job();
   auto options = poison_in_the_last_shard();
-  options.hooks.poisoned_step = 13; // the last of the second epoch
+  hooks_of(options).poisoned_step = 13; // the last of the second epoch
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const auto outcome = test::train_in_order(x, seed, options);
     EXPECT_EQ(outcome.finished.reason, static_cast<uint8_t>(stop_reason::diverged)) << seed;
@@ -256,7 +256,7 @@ TEST(best_version, does_not_hide_that_a_shard_could_not_reach_the_end) {
   ASSERT_NE(worse, history.end());
   x.training.steps = worse->steps + 7;
   auto options = poison_in_the_last_shard();
-  options.hooks.poisoned_step = worse->steps + 6;
+  hooks_of(options).poisoned_step = worse->steps + 6;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const auto outcome = test::train_in_order(x, seed, options);
     EXPECT_EQ(outcome.finished.reason, static_cast<uint8_t>(stop_reason::diverged)) << seed;

@@ -321,9 +321,9 @@ TEST(checkpoint, a_run_that_diverges_waits_for_no_checkpoint_beyond_its_end) {
     const memory_folder folder;
     auto options = folder.writing();
     options.shard_count = 3;
-    options.hooks.poisoned_step = 3;
-    options.hooks.poisoned_element = 14'000; // in the last block: the first shard passes it by
-    options.hooks.poison = std::numeric_limits<float>::quiet_NaN();
+    hooks_of(options).poisoned_step = 3;
+    hooks_of(options).poisoned_element = 14'000; // in the last block: the first shard passes it by
+    hooks_of(options).poison = std::numeric_limits<float>::quiet_NaN();
     const auto outcome = test::train_in_order(x, seed, options);
     EXPECT_EQ(outcome.finished.version, 3u) << seed;
     EXPECT_EQ(outcome.parameters, expected) << seed;

@@ -254,7 +254,7 @@ TEST(kept_checkpoint, no_step_counts_twice_or_never_when_nobody_marches_in_step)
         ASSERT_LE(begin, counted.size());
         counted.resize(begin); // what came after it was lost with its life
         resumed_count += begin > 0;
-        options.hooks.on_trainer = [&](const trainer_event& news) {
+        hooks_of(options).on_trainer = [&](const trainer_event& news) {
           if (news.what == trainer_event::kind::used || news.what == trainer_event::kind::discarded)
             counted.push_back(news.piece);
         };

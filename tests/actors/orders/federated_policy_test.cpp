@@ -89,7 +89,7 @@ TEST(federated_policy, bits_do_not_depend_on_how_many_clients_an_order_has) {
     const auto expected = test::train_in_order(x, 0).parameters;
     for (const size_t clients : {1u, 2u, 7u, 64u}) {
       company_options options;
-      options.hooks.clients_of_order = clients;
+      hooks_of(options).clients_of_order = clients;
       EXPECT_EQ(test::train_in_order(x, clients, options).parameters, expected) << clients;
     }
   }
@@ -103,8 +103,8 @@ TEST(federated_policy, lost_trainers_do_not_show_in_the_bits) {
   for (uint64_t seed = 0; seed < 16; ++seed) {
     test::server_oracle oracle{x.training, 3};
     company_options options;
-    options.hooks.clients_of_order = 1 + seed % 4;
-    options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
+    hooks_of(options).clients_of_order = 1 + seed % 4;
+    hooks_of(options).on_trainer = [&](const trainer_event& news) { oracle.on(news); };
     const auto outcome = test::train_with_losses(x, seed, 1 + seed % 2, options);
     oracle.on_end(outcome.finished.version);
     EXPECT_EQ(outcome.parameters, expected.parameters) << seed;
@@ -323,7 +323,7 @@ TEST(private_policy, bits_follow_from_the_key_whoever_computes) {
   }
   for (const size_t clients : {1u, 2u, 64u}) {
     company_options options;
-    options.hooks.clients_of_order = clients;
+    hooks_of(options).clients_of_order = clients;
     const auto x = private_job(folder.path("by " + std::to_string(clients)));
     EXPECT_EQ(test::train_in_order(x, clients, options).parameters, expected) << clients;
   }
@@ -341,7 +341,7 @@ TEST(private_policy, lost_trainers_do_not_show_in_the_bits) {
     x.output.directory = folder.path(std::to_string(seed));
     std::filesystem::create_directories(x.output.directory);
     company_options options;
-    options.hooks.clients_of_order = 1;
+    hooks_of(options).clients_of_order = 1;
     const auto outcome = test::train_with_losses(x, seed, 1, options);
     EXPECT_EQ(outcome.parameters, expected.parameters) << seed;
     EXPECT_EQ(releases_of(x).size(), round_count) << seed;

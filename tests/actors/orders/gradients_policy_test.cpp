@@ -129,7 +129,7 @@ TEST(gradients_policy, a_slow_replica_does_not_hold_the_others_up) {
   auto x = asynchronous_job();
   x.training.epochs = 40; // 200 steps; in step with the slow one they would take a second
   company_options options;
-  options.hooks.answer_delay = [](uint64_t trainer, uint64_t) {
+  hooks_of(options).answer_delay = [](uint64_t trainer, uint64_t) {
     return std::chrono::milliseconds{trainer == 0 ? 5 : 0};
   };
   const auto outcome = test::train_company(2, x, options);
@@ -189,7 +189,7 @@ TEST(gradients_policy, lost_trainers_work_is_done_by_the_others) {
       const auto x = asynchronous_job(m);
       test::server_oracle oracle{x.training, 3};
       company_options options;
-      options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
+      hooks_of(options).on_trainer = [&](const trainer_event& news) { oracle.on(news); };
       const auto outcome = test::train_with_losses(x, seed, 1 + seed % 2, options);
       oracle.on_end(outcome.finished.version);
       EXPECT_EQ(outcome.finished.version, 60u) << m.name << ' ' << seed;
@@ -234,7 +234,7 @@ TEST(gradients_policy, a_step_that_a_loss_completes_counts_as_any) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     test::server_oracle oracle{x.training, 3};
     company_options options;
-    options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
+    hooks_of(options).on_trainer = [&](const trainer_event& news) { oracle.on(news); };
     test::ordered_company run{x, options};
     std::mt19937_64 random{seed};
     run.run_with_losses(random, 1);
@@ -254,7 +254,7 @@ TEST(gradients_policy, what_a_loss_completes_after_the_end_is_not_applied) {
   x.training.epochs = 10; // 50 gradients in steps of three
   size_t used = 0;
   company_options options;
-  options.hooks.on_trainer = [&](const trainer_event& news) {
+  hooks_of(options).on_trainer = [&](const trainer_event& news) {
     used += news.what == trainer_event::kind::used ? 1 : 0;
   };
   test::ordered_company run{x, options};

@@ -197,7 +197,7 @@ TEST(rounds_policy, lost_trainers_do_not_show_in_the_bits) {
     for (uint64_t seed = 0; seed < 24; ++seed) {
       test::server_oracle oracle{x.training, 3};
       company_options options;
-      options.hooks.on_trainer = [&](const trainer_event& news) { oracle.on(news); };
+      hooks_of(options).on_trainer = [&](const trainer_event& news) { oracle.on(news); };
       const auto outcome = test::train_with_losses(x, seed, 1 + seed % 2, options);
       oracle.on_end(outcome.finished.version);
       EXPECT_EQ(outcome.parameters, expected.parameters) << seed;

@@ -173,14 +173,14 @@ TEST(lbfgs_job, stays_where_it_converged_and_patience_ends_it) {
 
 TEST(lbfgs_job, a_start_that_is_not_finite_ends_it_and_a_later_point_does_not) {
   company_options options;
-  options.hooks.poison = std::numeric_limits<float>::infinity();
-  options.hooks.poisoned_step = 0;
+  hooks_of(options).poison = std::numeric_limits<float>::infinity();
+  hooks_of(options).poisoned_step = 0;
   auto x = lbfgs_job();
   x.training.epochs = 6;
   const auto lost = test::train_company(2, x, options);
   EXPECT_NE(lost.finished.problem.find("diverged"), std::string::npos);
   EXPECT_EQ(lost.finished.version, 0u);
-  options.hooks.poisoned_step = 2;
+  hooks_of(options).poisoned_step = 2;
   const auto detour = test::train_company(2, x, options);
   EXPECT_EQ(detour.finished.problem, "");
   EXPECT_EQ(detour.finished.version, 6u);
@@ -192,10 +192,10 @@ TEST(lbfgs_job, a_start_that_is_not_finite_is_told_of_by_the_shard_that_has_it) 
   x.model.hidden = {700, 12}; // four blocks
   company_options options;
   options.shard_count = 3;
-  options.hooks.poison = std::numeric_limits<float>::infinity();
-  options.hooks.poisoned_step = 0;
-  options.hooks.poisoned_slice = 2;
-  options.hooks.poisoned_element = 5000; // of the second block
+  hooks_of(options).poison = std::numeric_limits<float>::infinity();
+  hooks_of(options).poisoned_step = 0;
+  hooks_of(options).poisoned_slice = 2;
+  hooks_of(options).poisoned_element = 5000; // of the second block
   for (uint64_t seed = 0; seed < 12; ++seed) {
     const auto lost = test::train_in_order(x, seed, options);
     EXPECT_NE(lost.finished.problem.find("of slice"), std::string::npos) << lost.finished.problem;

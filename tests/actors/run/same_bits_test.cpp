@@ -129,7 +129,7 @@ TEST(same_bits, in_any_order_of_messages) {
     for (uint64_t seed = 0; seed < 15; ++seed) {
       x.training.replicas = replicas;
       company_options options;
-      options.hooks.keeps_slices_apart = seed % 2 == 0;
+      hooks_of(options).keeps_slices_apart = seed % 2 == 0;
       EXPECT_EQ(test::train_in_order(x, seed, options).parameters, expected)
         << replicas << ' ' << seed;
     }
@@ -150,8 +150,8 @@ TEST(same_bits, need_the_tree_as_sums_in_order_of_arrival_show) {
   auto x = small_job();
   x.training.replicas = 4;
   company_options broken;
-  broken.hooks.keeps_slices_apart = true;
-  broken.hooks.add_in_order_of_arrival = true;
+  hooks_of(broken).keeps_slices_apart = true;
+  hooks_of(broken).add_in_order_of_arrival = true;
   std::set<std::vector<float>> in_seeded_order;
   for (uint64_t seed = 0; seed < 20; ++seed)
     in_seeded_order.insert(test::train_in_order(x, seed, broken).parameters);
@@ -190,7 +190,7 @@ TEST(same_bits, whether_siblings_are_added_by_the_replica_or_the_shard) {
         const auto expected = alone(x);
         x.training.replicas = replicas;
         company_options options;
-        options.hooks.keeps_slices_apart = true;
+        hooks_of(options).keeps_slices_apart = true;
         EXPECT_EQ(test::train_company(2, x, options).parameters, expected)
           << slices << ' ' << replicas;
       }
@@ -233,7 +233,7 @@ TEST(same_bits, a_replica_hands_in_the_largest_sums_of_its_slices) {
   std::mutex guard;
   std::set<std::vector<tree_node>> seen;
   company_options options;
-  options.hooks.on_applied = [&](const applied_step& step) {
+  hooks_of(options).on_applied = [&](const applied_step& step) {
     const std::lock_guard lock{guard};
     seen.insert(step.nodes);
   };

@@ -115,7 +115,7 @@ TEST(split_bits, do_not_depend_on_the_order_of_segments) {
   }
   for (uint64_t seed = 0; seed < 10; ++seed) {
     company_options options;
-    options.hooks.keeps_slices_apart = seed % 3 == 0;
+    hooks_of(options).keeps_slices_apart = seed % 3 == 0;
     options.shard_count = 1 + seed % 3;
     EXPECT_EQ(test::train_in_order(x, seed, options).parameters, expected.parameters)
       << "seed " << seed;
@@ -134,7 +134,7 @@ TEST(split_bits, do_not_depend_on_the_order_of_messages) {
       x.parallel.schedule =
         seed % 2 == 0 ? pipeline_schedule::one_forward_one_backward : pipeline_schedule::gpipe;
       company_options options;
-      options.hooks.keeps_slices_apart = seed % 3 == 0;
+      hooks_of(options).keeps_slices_apart = seed % 3 == 0;
       options.shard_count = 1 + seed % 3;
       EXPECT_EQ(test::train_in_order(x, seed, options).parameters, expected.parameters)
         << text_of(x) << ", seed " << seed;
@@ -151,7 +151,7 @@ TEST(split_bits, are_lost_when_gradients_are_added_as_they_arrive) {
   bool differs = false;
   for (uint64_t seed = 0; seed < 15 && !differs; ++seed) {
     company_options options;
-    options.hooks.add_in_order_of_arrival = options.hooks.keeps_slices_apart = true;
+    hooks_of(options).add_in_order_of_arrival = hooks_of(options).keeps_slices_apart = true;
     differs = test::train_in_order(x, seed, options).parameters != expected.parameters;
   }
   EXPECT_TRUE(differs);
@@ -247,11 +247,11 @@ TEST(split_bits, a_gradient_that_is_no_number_ends_the_run_by_slice) {
   x.parallel.tensor = 2;
   x.parallel.pipeline = 2;
   company_options options;
-  options.hooks.keeps_slices_apart = true;
-  options.hooks.poisoned_step = 3;
-  options.hooks.poisoned_slice = 1;
-  options.hooks.poisoned_element = 20;
-  options.hooks.poison = std::numeric_limits<float>::quiet_NaN();
+  hooks_of(options).keeps_slices_apart = true;
+  hooks_of(options).poisoned_step = 3;
+  hooks_of(options).poisoned_slice = 1;
+  hooks_of(options).poisoned_element = 20;
+  hooks_of(options).poison = std::numeric_limits<float>::quiet_NaN();
   const auto result = test::train_company(2, x, options);
   EXPECT_NE(result.finished.problem.find("slice 1"), std::string::npos) << result.finished.problem;
 }

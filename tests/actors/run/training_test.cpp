@@ -173,10 +173,10 @@ TEST(training, a_gradient_that_is_not_finite_is_refused_and_named) {
         -std::numeric_limits<float>::infinity()})
     for (uint64_t seed : {1u, 2u, 3u}) {
       company_options options;
-      options.hooks.poisoned_step = 6;
-      options.hooks.poisoned_slice = 5;
-      options.hooks.poison = poison;
-      options.hooks.keeps_slices_apart = seed == 2;
+      hooks_of(options).poisoned_step = 6;
+      hooks_of(options).poisoned_slice = 5;
+      hooks_of(options).poison = poison;
+      hooks_of(options).keeps_slices_apart = seed == 2;
       const auto outcome = test::train_in_order(x, seed, options);
       EXPECT_FALSE(outcome.finished.failed);
       EXPECT_EQ(outcome.finished.version, 6u);
@@ -197,8 +197,8 @@ TEST(training, a_poisoned_gradient_on_real_threads_ends_the_run_too) {
   x.model.hidden = {700, 12}; // several shards, of which one meets the bad value
   company_options options;
   options.shard_count = 3;
-  options.hooks.poisoned_step = 3;
-  options.hooks.poison = std::numeric_limits<float>::quiet_NaN();
+  hooks_of(options).poisoned_step = 3;
+  hooks_of(options).poison = std::numeric_limits<float>::quiet_NaN();
   const auto outcome = test::train_company(2, x, options);
   EXPECT_EQ(outcome.finished.version, 3u);
   EXPECT_NE(outcome.finished.problem.find("slices 0 to "), std::string::npos);
@@ -210,7 +210,7 @@ TEST(training, a_poisoned_gradient_on_real_threads_ends_the_run_too) {
 TEST(training, a_gradient_of_another_shape_is_refused_and_named) {
   auto x = small_job();
   company_options options;
-  options.hooks.cut_step = 3;
+  hooks_of(options).cut_step = 3;
   const auto finished = test::train_company(2, x, options).finished;
   EXPECT_TRUE(finished.failed);
   EXPECT_EQ(static_cast<failure_code>(finished.failure), failure_code::internal);
@@ -231,9 +231,9 @@ TEST(training, a_value_that_only_a_later_shard_meets_ends_the_run_in_any_order) 
   for (uint64_t seed = 0; seed < 40; ++seed) {
     company_options options;
     options.shard_count = 3;
-    options.hooks.poisoned_step = 3;
-    options.hooks.poisoned_element = 14'000; // in the last block
-    options.hooks.poison = std::numeric_limits<float>::quiet_NaN();
+    hooks_of(options).poisoned_step = 3;
+    hooks_of(options).poisoned_element = 14'000; // in the last block
+    hooks_of(options).poison = std::numeric_limits<float>::quiet_NaN();
     const auto outcome = test::train_in_order(x, seed, options);
     EXPECT_FALSE(outcome.finished.failed) << seed << outcome.finished.problem;
     EXPECT_EQ(outcome.finished.version, 3u) << seed;

@@ -54,6 +54,7 @@ grep -rhoE '^#include <troupe/[^>]+>' prefix/include/troupe | sort -u | sed 's/^
 while read -r header; do
   [ -f "prefix/include/$header" ] || fail "$header is included, and was not installed"
 done < named
+! find prefix/include/troupe -name 'test_*' | grep . || fail "what is for tests alone was installed"
 
 cat > build_and_run << 'END'
 set -euo pipefail
