@@ -1,7 +1,7 @@
 # What decoders of hostile bytes need of actors and app beside whole folders (tests/fuzz.cmake): compiled alone, so that
 # it can be seen that they need no more.
 set(troupe_decoder_files
-    actors/net/carriers/piece_stream
+    actors/net/carriers/carried_frame actors/net/carriers/piece_stream actors/net/carriers/shared_slots
     actors/net/gate/hello actors/net/gate/visit actors/net/gate/visitor actors/protocol/payload
     actors/run/explanation actors/run/trainer_records
     app/cluster/cluster_file app/cluster/cluster_schema

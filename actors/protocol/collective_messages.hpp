@@ -6,6 +6,7 @@
 
 #include "actors/protocol/carrier_offer.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
+#include "coordinators/collective/collective_call.hpp"
 #include "coordinators/collective/collective_rule.hpp"
 
 #include <string>

@@ -3,6 +3,7 @@
 //
 //   fuzz_corpora FOLDER
 
+#include "actors/net/carriers/carried_frame.hpp"
 #include "actors/net/carriers/piece_stream.hpp"
 #include "actors/net/gate/hello.hpp"
 #include "actors/protocol/status_messages.hpp"

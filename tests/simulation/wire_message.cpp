@@ -241,7 +241,7 @@ size_t piece_bytes(const caf::message& content) {
 }
 
 size_t wire_bytes(caf::actor_system& system, const caf::message& content) {
-  constexpr size_t head_bytes = 152; // actors/net/carriers/piece_stream.hpp
+  constexpr size_t head_bytes = 152; // actors/net/carriers/carried_frame.hpp
   if (content.match_elements<sent_piece>()) {
     const auto& values = content.get_as<sent_piece>(0).what.values;
     return head_bytes + values.size() * bytes_of(values.format());

@@ -22,6 +22,7 @@
 #include "actors/net/links/handover.hpp"
 #include "actors/net/links/messages.hpp"
 #include "coordinators/links/dial_clock.hpp"
+#include "coordinators/links/director_watch.hpp"
 #include "coordinators/links/name_registry.hpp"
 #include "coordinators/links/rate_limit.hpp"
 #include "coordinators/membership/cluster_plan.hpp"

@@ -1,5 +1,6 @@
 #include "coordinators/links/admission.hpp"
 #include "coordinators/links/dial_clock.hpp"
+#include "coordinators/links/director_watch.hpp"
 #include "coordinators/links/rate_limit.hpp"
 #include "tests/support/process_facts.hpp"
 
