@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "actors/protocol/wire_numbers.hpp"
+#include "actors/protocol/fwd.hpp"
 
 #include <cstdint>
 #include <string>
@@ -19,8 +19,6 @@ struct carrier_offer {
   friend bool operator==(const carrier_offer&, const carrier_offer&) = default;
 };
 
-auto inspect(auto& f, carrier_offer& x) {
-  return plain(f, "troupe.carrier_offer", x.host, x.address, x.by_socket, x.token);
-}
+TROUPE_INSPECTED(carrier_offer);
 
 } // namespace troupe

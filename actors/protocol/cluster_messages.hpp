@@ -33,27 +33,11 @@ using standing_listener =
 /// different cluster files.
 using misfit_listener = std::function<void(const std::string& why)>;
 
-auto inspect(auto& f, member& x) {
-  return plain(f, "troupe.member", x.name, x.incarnation, x.replica_count, x.shard_count, x.life);
-}
-
-auto inspect(auto& f, replica_place& x) {
-  return f(x.member, x.index, x.slices, x.segments, x.parts);
-}
-
-auto inspect(auto& f, shard_place& x) {
-  return f(x.member, x.index, x.blocks);
-}
-
-auto inspect(auto& f, view_number& x) {
-  return f(x.term, x.number);
-}
-
-/// director -> all nodes (coordinators/membership/cluster_view.hpp).
-auto inspect(auto& f, cluster_view& x) {
-  return plain(f, "troupe.cluster_view", x.id, x.start_version, x.members, x.replicas, x.shards,
-               x.is_careful);
-}
+TROUPE_INSPECTED(member);
+TROUPE_INSPECTED(replica_place);
+TROUPE_INSPECTED(shard_place);
+TROUPE_INSPECTED(view_number);
+TROUPE_INSPECTED(cluster_view);
 
 /// director -> all nodes, and again every second. How far training may go, and what has arrived.
 struct directive {
@@ -68,10 +52,7 @@ struct directive {
   friend bool operator==(const directive&, const directive&) = default;
 };
 
-auto inspect(auto& f, directive& x) {
-  return plain(f, "troupe.directive", x.term, x.sequence, x.rule.version, x.rule.final,
-               x.rule.reductions, x.row_version, x.checkpoint_version, x.round, x.sent);
-}
+TROUPE_INSPECTED(directive);
 
 /// director -> all nodes, until all that compute have answered. Start no further step.
 struct hold_request {
@@ -81,15 +62,8 @@ struct hold_request {
   friend bool operator==(const hold_request&, const hold_request&) = default;
 };
 
-auto inspect(auto& f, hold_request& x) {
-  return plain(f, "troupe.hold_request", x.term, x.sequence);
-}
-
-/// node -> director. This process starts no step from `next_step` on until the next directive
-/// (coordinators/run/hold_rule.hpp).
-auto inspect(auto& f, hold_answer& x) {
-  return plain(f, "troupe.hold_answer", x.name, x.view, x.next_step, x.shard_versions);
-}
+TROUPE_INSPECTED(hold_request);
+TROUPE_INSPECTED(hold_answer);
 
 /// Between node and director: the few numbers that belong to a shard's state at a version.
 struct shard_numbers {
@@ -102,27 +76,11 @@ struct shard_numbers {
   friend bool operator==(const shard_numbers&, const shard_numbers&) = default;
 };
 
-auto inspect(auto& f, shard_numbers& x) {
-  return plain(f, "troupe.shard_numbers", x.version, x.first_element, x.numbers, x.keeps_metrics,
-               x.metrics);
-}
-
-auto inspect(auto& f, awaited& x) {
-  return plain(f, "troupe.awaited", x.from, x.what);
-}
-
-auto inspect(auto& f, work_piece& x) {
-  return plain(f, "troupe.work_piece", x.who, x.what, x.busy, x.longest);
-}
-
-auto inspect(auto& f, work_report& x) {
-  return plain(f, "troupe.work_report", x.busy, x.longest, x.late, x.pieces);
-}
-
-auto inspect(auto& f, link_report& x) {
-  return plain(f, "troupe.link_report", x.peer, x.outgoing, x.sent, x.seen, x.waiting, x.incoming,
-               x.came, x.carrier);
-}
+TROUPE_INSPECTED(shard_numbers);
+TROUPE_INSPECTED(awaited);
+TROUPE_INSPECTED(work_piece);
+TROUPE_INSPECTED(work_report);
+TROUPE_INSPECTED(link_report);
 
 /// What two clocks are compared by: nanoseconds of the director's, and of the node's. Zero: no directive yet.
 struct clock_stamps {
@@ -163,12 +121,7 @@ struct node_report {
   friend bool operator==(const node_report&, const node_report&) = default;
 };
 
-auto inspect(auto& f, node_report& x) {
-  return plain(f, "troupe.node_report", x.name, x.incarnation, x.view, x.left, x.held,
-               x.shard_versions, x.replicas, x.round, x.unreachable, x.wire, x.waits, x.work,
-               x.replicas_lost, x.figures, x.clock.directive_sent, x.clock.directive_heard,
-               x.clock.told, x.links);
-}
+TROUPE_INSPECTED(node_report);
 
 /// shard -> its node, within a process: its state at a version that is to be checkpointed.
 struct shard_copy {
@@ -181,9 +134,7 @@ struct shard_copy {
   friend bool operator==(const shard_copy&, const shard_copy&) = default;
 };
 
-auto inspect(auto& f, shard_copy& x) {
-  return plain(f, "troupe.shard_copy", x.version, x.shard, x.parameters, x.slots, x.numbers);
-}
+TROUPE_INSPECTED(shard_copy);
 
 /// node -> one of its replicas: to be added along the tree. Never crosses a wire.
 struct summation {

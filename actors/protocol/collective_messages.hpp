@@ -21,9 +21,7 @@ struct collective_group {
   friend bool operator==(const collective_group&, const collective_group&) = default;
 };
 
-auto inspect(auto& f, collective_group& x) {
-  return plain(f, "troupe.collective_group", x.members);
-}
+TROUPE_INSPECTED(collective_group);
 
 /// A process's meeting -> another's: who is there.
 struct collective_introduction {
@@ -37,26 +35,13 @@ struct collective_introduction {
   friend bool operator==(const collective_introduction&, const collective_introduction&) = default;
 };
 
-auto inspect(auto& f, collective_introduction& x) {
-  return plain(f, "troupe.collective_introduction", x.process, x.meeting, x.members, x.wants_answer,
-               x.knows_all, x.carrier);
-}
+TROUPE_INSPECTED(collective_introduction);
 
 template <>
 inline constexpr collective_stage last_of<collective_stage> = collective_stage::gather;
 
-auto inspect(auto& f, collective_part& x) {
-  payload values{x.values};
-  return plain(f, "troupe.collective_part", x.round, x.from, x.kind, x.root, x.stage, x.count,
-               values, x.first, x.rest, when_loaded([&] { x.values = values; }));
-}
-
-auto inspect(auto& f, collective_grant& x) {
-  return plain(f, "troupe.collective_grant", x.round, x.from, x.stage, x.until);
-}
-
-auto inspect(auto& f, collective_failure& x) {
-  return plain(f, "troupe.collective_failure", x.round, x.from, x.why);
-}
+TROUPE_INSPECTED(collective_part);
+TROUPE_INSPECTED(collective_grant);
+TROUPE_INSPECTED(collective_failure);
 
 } // namespace troupe

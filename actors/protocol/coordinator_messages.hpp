@@ -27,9 +27,7 @@ struct child_model {
   friend bool operator==(const child_model&, const child_model&) = default;
 };
 
-auto inspect(auto& f, child_model& x) {
-  return plain(f, "troupe.child_model", x.child, x.number, x.values, x.sample_count);
-}
+TROUPE_INSPECTED(child_model);
 
 /// parameters coordinator -> child: what became of its model.
 struct merge_report {
@@ -43,9 +41,7 @@ struct merge_report {
   friend bool operator==(const merge_report&, const merge_report&) = default;
 };
 
-auto inspect(auto& f, merge_report& x) {
-  return plain(f, "troupe.merge_report", x.child, x.number, x.verdict, x.reason, x.round, x.merged);
-}
+TROUPE_INSPECTED(merge_report);
 
 /// gradients coordinator -> trainer: what to take a gradient at, the answer to `pull`.
 struct gradient_work {
@@ -61,9 +57,7 @@ struct gradient_work {
 template <>
 inline constexpr staleness_verdict last_of<staleness_verdict> = staleness_verdict::refuse;
 
-auto inspect(auto& f, gradient_work& x) {
-  return plain(f, "troupe.gradient_work", x.verdict, x.reason, x.ticket, x.version, x.parameters);
-}
+TROUPE_INSPECTED(gradient_work);
 
 /// trainer -> gradients coordinator. Answered with `gradient_report`. One that comes twice is
 /// refused: its ticket is closed.
@@ -76,9 +70,7 @@ struct gradient_offer {
   friend bool operator==(const gradient_offer&, const gradient_offer&) = default;
 };
 
-auto inspect(auto& f, gradient_offer& x) {
-  return plain(f, "troupe.gradient_offer", x.trainer, x.ticket, x.gradient_sum, x.sample_count);
-}
+TROUPE_INSPECTED(gradient_offer);
 
 /// gradients coordinator -> trainer: what became of its gradient.
 struct gradient_report {
@@ -90,9 +82,7 @@ struct gradient_report {
   friend bool operator==(const gradient_report&, const gradient_report&) = default;
 };
 
-auto inspect(auto& f, gradient_report& x) {
-  return plain(f, "troupe.gradient_report", x.verdict, x.reason, x.staleness, x.version);
-}
+TROUPE_INSPECTED(gradient_report);
 
 // ---- Online learning (actors/embed/online.hpp) ----
 
@@ -105,17 +95,12 @@ struct online_batch {
   friend bool operator==(const online_batch&, const online_batch&) = default;
 };
 
-auto inspect(auto& f, online_batch& x) {
-  return plain(f, "troupe.online_batch", x.features, x.labels, x.targets);
-}
+TROUPE_INSPECTED(online_batch);
 
 /// online learner -> application: what became of a batch (coordinators/modes/online_learner.hpp).
 template <>
 inline constexpr online_verdict last_of<online_verdict> = online_verdict::refused_no_model;
 
-auto inspect(auto& f, online_report& x) {
-  return plain(f, "troupe.online_report", x.batch, x.verdict, x.version, x.batch_loss,
-               x.loss_before, x.loss_after, x.reason);
-}
+TROUPE_INSPECTED(online_report);
 
 } // namespace troupe

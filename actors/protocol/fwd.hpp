@@ -3,12 +3,18 @@
 
 #pragma once
 
+#include "models/base/names.hpp"
+
 #include <caf/fwd.hpp>
 #include <caf/type_id.hpp>
 
 #include <cstdint>
 
 namespace troupe {
+
+/// The last value of an enumeration: one beyond it is refused as it arrives.
+template <class Enum>
+inline constexpr Enum last_of = name_table<Enum>::entries.back().first;
 
 enum class protocol_error : uint8_t;
 
@@ -76,6 +82,12 @@ struct write_outcome;
 class payload;
 
 } // namespace troupe
+
+/// Declares the `inspect` of a type: its fields on a wire, and as text. `TROUPE_INSPECT(TYPE, FIELDS)`, in one source
+/// file (wire_fields.hpp), defines it, so that no other unit compiles what a message is made of.
+#define TROUPE_INSPECTED(TYPE)                                                                     \
+  template <class Inspector>                                                                       \
+  typename Inspector::result_type inspect(Inspector& f, TYPE& x)
 
 CAF_BEGIN_TYPE_ID_BLOCK(troupe_messages, caf::first_custom_type_id)
 

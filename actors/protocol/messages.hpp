@@ -1,6 +1,6 @@
 // The messages of synchronous training: fields, meaning, units.
 //
-// Everything here can cross a wire. Real numbers travel as their bits (wire_numbers.hpp).
+// Everything here can cross a wire. Real numbers travel as their bits (wire_fields.hpp).
 
 #pragma once
 
@@ -8,7 +8,6 @@
 #include "actors/protocol/interfaces.hpp"
 #include "actors/protocol/payload.hpp"
 #include "actors/protocol/training_progress.hpp"
-#include "actors/protocol/wire_numbers.hpp"
 #include "coordinators/exchange/tensor_name.hpp"
 #include "coordinators/membership/cluster_view.hpp"
 #include "coordinators/run/director_rule.hpp"
@@ -17,8 +16,10 @@
 #include "data/records/history_figures.hpp"
 #include "models/base/batch.hpp"
 #include "models/base/element_window.hpp"
+#include "models/base/index_range.hpp"
 #include "models/base/names.hpp"
 #include "models/base/version_hash.hpp"
+#include "models/metrics/metric.hpp"
 #include "models/training/round_record.hpp"
 
 #include <caf/error.hpp>
@@ -32,6 +33,13 @@
 #include <vector>
 
 namespace troupe {
+
+// Records of models that are fields of messages.
+TROUPE_INSPECTED(metric_sums);
+TROUPE_INSPECTED(index_range);
+TROUPE_INSPECTED(client_quantiles);
+TROUPE_INSPECTED(round_record);
+TROUPE_INSPECTED(privacy_totals);
 
 enum class protocol_error : uint8_t {
   none,
@@ -56,9 +64,7 @@ inline std::string to_string(protocol_error code) {
   return std::string{name_of(code)};
 }
 
-auto inspect(auto& f, batch_sums& x) {
-  return inspect_fields(f, x.loss_sum, x.sample_count, x.correct_count, x.squared_error_sum);
-}
+TROUPE_INSPECTED(batch_sums);
 
 /// replica -> shard. The sum of the slice gradients below `node`, for `step`, on the shard's span.
 /// Its content follows from the job, so it may come twice, late, or from somebody else.
@@ -76,10 +82,7 @@ struct contribution {
   friend bool operator==(const contribution&, const contribution&) = default;
 };
 
-auto inspect(auto& f, contribution& x) {
-  return plain(f, "troupe.contribution", x.step, x.node, x.first_element, x.gradient_sum, x.sums,
-               x.replica, x.term, x.is_begun, x.computed);
-}
+TROUPE_INSPECTED(contribution);
 
 /// shard -> the other shards, when a step needs sums over the whole model: as many numbers of each block
 /// from `first_block` on as the job says (coordinators/step/sums_rule.hpp). Its content follows from the
@@ -92,9 +95,7 @@ struct block_sums {
   friend bool operator==(const block_sums&, const block_sums&) = default;
 };
 
-auto inspect(auto& f, block_sums& x) {
-  return plain(f, "troupe.block_sums", x.step, x.first_block, x.numbers);
-}
+TROUPE_INSPECTED(block_sums);
 
 /// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
 /// process all spans of a version lie in one buffer, each at its own place. `values` are what is
@@ -110,9 +111,7 @@ struct parameter_span {
   friend bool operator==(const parameter_span&, const parameter_span&) = default;
 };
 
-auto inspect(auto& f, parameter_span& x) {
-  return plain(f, "troupe.parameter_span", x.term, x.version, x.shard, x.values, x.point);
-}
+TROUPE_INSPECTED(parameter_span);
 
 /// node -> replicas and shards. Replicas may compute the steps below `rule.version`.
 struct horizon {
@@ -122,9 +121,7 @@ struct horizon {
   friend bool operator==(const horizon&, const horizon&) = default;
 };
 
-auto inspect(auto& f, horizon& x) {
-  return plain(f, "troupe.horizon", x.rule.version, x.rule.final, x.rule.reductions, x.row_version);
-}
+TROUPE_INSPECTED(horizon);
 
 /// A replica and the slices it owns; none: a spare, which is told nothing until it gets some.
 struct replica_entry {
@@ -140,9 +137,7 @@ struct replica_entry {
   friend bool operator==(const replica_entry&, const replica_entry&) = default;
 };
 
-auto inspect(auto& f, replica_entry& x) {
-  return f(x.actor, x.slices, x.name, x.segments, x.parts);
-}
+TROUPE_INSPECTED(replica_entry);
 
 /// A shard and the blocks it owns; with fewer blocks than shards some own none.
 struct shard_entry {
@@ -152,9 +147,7 @@ struct shard_entry {
   friend bool operator==(const shard_entry&, const shard_entry&) = default;
 };
 
-auto inspect(auto& f, shard_entry& x) {
-  return f(x.actor, x.blocks);
-}
+TROUPE_INSPECTED(shard_entry);
 
 /// A trainer, for the parameter server beside the node.
 struct trainer_entry {
@@ -165,9 +158,7 @@ struct trainer_entry {
   friend bool operator==(const trainer_entry&, const trainer_entry&) = default;
 };
 
-auto inspect(auto& f, trainer_entry& x) {
-  return f(x.actor, x.name, x.life);
-}
+TROUPE_INSPECTED(trainer_entry);
 
 /// node -> its replicas and shards, or parameter server. Who takes part, who owns what, and the version to start from.
 /// The order of entries gives each actor its index. The higher (term, number) wins.
@@ -190,10 +181,7 @@ struct view {
   friend bool operator==(const view&, const view&) = default;
 };
 
-auto inspect(auto& f, view& x) {
-  return plain(f, "troupe.view", x.term, x.number, x.start_version, x.index, x.restarts, x.director,
-               x.relay, x.wired, x.replicas, x.shards, x.trainers, x.is_careful);
-}
+TROUPE_INSPECTED(view);
 
 /// replica -> director. Sums over chunks [first_chunk, first_chunk + chunks.size()) of a version's
 /// evaluation: those of the test rows, then those of the validation rows.
@@ -207,9 +195,7 @@ struct evaluation {
   friend bool operator==(const evaluation&, const evaluation&) = default;
 };
 
-auto inspect(auto& f, evaluation& x) {
-  return plain(f, "troupe.evaluation", x.term, x.version, x.first_chunk, x.chunks, x.metrics);
-}
+TROUPE_INSPECTED(evaluation);
 
 /// shard -> director: the hash of blocks of a version that is a row of the history. Its content follows
 /// from the job, so it may come twice or late.
@@ -222,23 +208,13 @@ struct span_hash {
   friend bool operator==(const span_hash&, const span_hash&) = default;
 };
 
-auto inspect(auto& f, hash_sum& x) {
-  return f(x.high, x.low);
-}
-
-auto inspect(auto& f, version_hash& x) {
-  return f(x.parameters, x.state);
-}
-
-auto inspect(auto& f, span_hash& x) {
-  return plain(f, "troupe.span_hash", x.term, x.version, x.blocks, x.hash);
-}
+TROUPE_INSPECTED(hash_sum);
+TROUPE_INSPECTED(version_hash);
+TROUPE_INSPECTED(span_hash);
 
 // ---- What everybody did and whose wait it was, from the shard that counts it to people ----
 
-auto inspect(auto& f, replica_name& x) {
-  return f(x.process, x.index);
-}
+TROUPE_INSPECTED(replica_name);
 
 /// shard -> its node, and on to whoever asks: who did what, and who waited for whom.
 struct trainer_figures {
@@ -251,31 +227,12 @@ struct trainer_figures {
   friend bool operator==(const trainer_figures&, const trainer_figures&) = default;
 };
 
-auto inspect(auto& f, trainer_statistics& x) {
-  return inspect_fields(f, x.result_count, x.last_count, x.last_by, x.last_by_max, x.waited,
-                        x.computed, x.network, x.applied_count, x.discarded_count, x.refused_count,
-                        x.lost_count, x.lags);
-}
-
-auto inspect(auto& f, named_statistics& x) {
-  return f(x.who, x.figures, x.partition);
-}
-
-auto inspect(auto& f, boundary_wait& x) {
-  return inspect_fields(f, x.whom, x.count, x.time, x.longest);
-}
-
-auto inspect(auto& f, boundary_waits& x) {
-  return inspect_fields(f, x.computed, x.waits);
-}
-
-auto inspect(auto& f, client_totals& x) {
-  return inspect_fields(f, x.rounds, x.void_rounds, x.updates, x.refused, x.rows, x.privacy);
-}
-
-auto inspect(auto& f, trainer_figures& x) {
-  return plain(f, "troupe.trainer_figures", x.barrier_count, x.replicas, x.left_out, x.clients);
-}
+TROUPE_INSPECTED(trainer_statistics);
+TROUPE_INSPECTED(named_statistics);
+TROUPE_INSPECTED(boundary_wait);
+TROUPE_INSPECTED(boundary_waits);
+TROUPE_INSPECTED(client_totals);
+TROUPE_INSPECTED(trainer_figures);
 
 /// shard -> director, from the shard that keeps the metrics.
 struct training_report {
@@ -291,10 +248,7 @@ struct training_report {
   friend bool operator==(const training_report&, const training_report&) = default;
 };
 
-auto inspect(auto& f, training_report& x) {
-  return plain(f, "troupe.training_report", x.term, x.version, x.sums, x.is_row, x.is_mark,
-               x.seconds, x.notice, x.rounds);
-}
+TROUPE_INSPECTED(training_report);
 
 /// shard -> director: why step `step` was not applied. Of those after malformed `what` is the whole sentence.
 enum class step_problem : uint8_t {
@@ -323,10 +277,7 @@ struct not_finite_report {
 template <>
 inline constexpr step_problem last_of<step_problem> = step_problem::spent;
 
-auto inspect(auto& f, not_finite_report& x) {
-  return plain(f, "troupe.not_finite_report", x.term, x.step, x.what, x.has_slice, x.slice,
-               x.replica, x.problem);
-}
+TROUPE_INSPECTED(not_finite_report);
 
 /// replica -> director: what it has done.
 struct replica_status {
@@ -338,21 +289,9 @@ struct replica_status {
   friend bool operator==(const replica_status&, const replica_status&) = default;
 };
 
-auto inspect(auto& f, replica_status& x) {
-  return plain(f, "troupe.replica_status", x.version, x.sample_count, x.steps_executed, x.waits);
-}
-
-auto inspect(auto& f, history_row& x) {
-  auto figures = figures_by_name(x, 0);
-  return inspect_fields(f, x.epoch, x.steps, x.hash, figures,
-                        when_loaded([&] { set_figures(x, figures); }));
-}
-
-auto inspect(auto& f, training_progress& x) {
-  return plain(f, "troupe.training_progress", x.epoch, x.epochs, x.step, x.steps_in_epoch,
-               x.version, x.seconds, x.seconds_of_epoch, x.train_loss, x.train_accuracy,
-               x.finished_epoch, x.notice, x.rounds);
-}
+TROUPE_INSPECTED(replica_status);
+TROUPE_INSPECTED(history_row);
+TROUPE_INSPECTED(training_progress);
 
 /// director -> observers: the end. The parameters are fetched with `pull`.
 struct training_finished : recovery_figures {
@@ -377,12 +316,7 @@ struct training_finished : recovery_figures {
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };
 
-auto inspect(auto& f, training_finished& x) {
-  return plain(f, "troupe.training_finished", x.version, x.reason, x.problem, x.failed, x.failure,
-               x.where, x.hint, x.end_version, x.seconds, x.history, x.reductions, x.replicas,
-               x.is_best, x.nodes, x.replicas_here, x.views, x.replicas_lost, x.rollbacks, x.wire,
-               x.figures);
-}
+TROUPE_INSPECTED(training_finished);
 
 } // namespace troupe
 

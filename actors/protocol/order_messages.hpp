@@ -114,11 +114,7 @@ struct order_header {
 template <>
 inline constexpr trainer_task last_of<trainer_task> = trainer_task::clients;
 
-auto inspect(auto& f, order_header& x) {
-  return plain(f, "troupe.order_header", x.term, x.number, x.replica, x.evaluates, x.task,
-               x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.vector_count, x.open,
-               x.last, x.attempt);
-}
+TROUPE_INSPECTED(order_header);
 
 /// Vectors that come back when the result is finite: what went out, moved along; the two halves of
 /// clients' words.
@@ -143,14 +139,8 @@ struct result_header {
   friend bool operator==(const result_header&, const result_header&) = default;
 };
 
-auto inspect(auto& f, client_figure& x) {
-  return inspect_fields(f, x.loss, x.norm, x.verdict);
-}
-
-auto inspect(auto& f, result_header& x) {
-  return plain(f, "troupe.result_header", x.term, x.number, x.sums, x.finite, x.computed_ns,
-               x.vector_count, x.is_lost, x.clients);
-}
+TROUPE_INSPECTED(client_figure);
+TROUPE_INSPECTED(result_header);
 
 /// A distant trainer -> its node: what the parameter server wants of the trainer it stands for. Never crosses
 /// a wire.

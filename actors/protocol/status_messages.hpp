@@ -36,11 +36,7 @@ struct node_status {
   friend bool operator==(const node_status&, const node_status&) = default;
 };
 
-auto inspect(auto& f, node_status& x) {
-  return plain(f, "troupe.node_status", x.name, x.is_director, x.is_linked, x.takes_part,
-               x.replicas, x.shards, x.slices, x.spans, x.version, x.shard_versions, x.waits,
-               x.silence, x.samples, x.wire, x.partitions, x.pieces, x.late, x.trouble);
-}
+TROUPE_INSPECTED(node_status);
 
 /// What holds up a run, or could.
 struct status_of_waits {
@@ -86,26 +82,9 @@ struct training_status : status_of_waits, status_of_results, recovery_figures {
   friend bool operator==(const training_status&, const training_status&) = default;
 };
 
-auto inspect(auto& f, late_process& x) {
-  return plain(f, "troupe.late_process", x.name, x.what, x.silence, x.busy);
-}
-
-auto inspect(auto& f, link_figures& x) {
-  return plain(f, "troupe.link_figures", x.from, x.to, x.sent, x.came, x.unseen, x.waiting,
-               x.bytes_per_second, x.still, x.carrier);
-}
-
-auto inspect(auto& f, slow_trainer& x) {
-  return plain(f, "troupe.slow_trainer", x.who, x.steps, x.last, x.waited_share, x.late_ms,
-               x.computing_ratio);
-}
-
-auto inspect(auto& f, training_status& x) {
-  return plain(f, "troupe.training_status", x.phase, x.version, x.last_version, x.epoch, x.epochs,
-               x.seconds, x.steps_per_second, x.samples_per_second, x.replicas, x.shards,
-               x.waits_for, x.still, x.job_sha256, x.view, x.views, x.replicas_lost, x.rollbacks,
-               x.late, x.nodes, x.figures, x.train_loss, x.train_accuracy, x.learning_rate,
-               x.seconds_left, x.newest_row, x.links, x.slow, x.writes_for, x.stranger);
-}
+TROUPE_INSPECTED(late_process);
+TROUPE_INSPECTED(link_figures);
+TROUPE_INSPECTED(slow_trainer);
+TROUPE_INSPECTED(training_status);
 
 } // namespace troupe

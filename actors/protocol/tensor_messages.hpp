@@ -41,44 +41,14 @@ struct sent_credit : said<link_position> {};
 /// So much was sent: what has come? Answered with credit.
 struct sent_stamp : said<link_position> {};
 
-auto inspect(auto& f, speaker& x) {
-  return f(x.process, x.is_director);
-}
-
-auto inspect(auto& f, link_position& x) {
-  return f(x.link, x.bytes);
-}
-
-auto inspect(auto& f, tensor_note& x) {
-  return f(x.facts, x.remarks);
-}
-
-auto inspect(auto& f, traffic& x) {
-  return f(x.bytes_sent, x.bytes_early, x.resends);
-}
-
-auto inspect(auto& f, tensor_name& x) {
-  return inspect_fields(f, x.kind, x.term, x.key, x.node, x.part);
-}
-
-auto inspect(auto& f, sent_piece& x) {
-  auto& piece = x.what;
-  payload values{piece.values};
-  return plain(f, "troupe.sent_piece", x.by, piece.of, piece.first_element, piece.note, piece.stamp,
-               values, when_loaded([&] { piece.values = values; }));
-}
-
-auto inspect(auto& f, sent_want& x) {
-  return plain(f, "troupe.sent_want", x.by, x.what.of, x.what.elements, x.what.or_newer,
-               x.what.have_come, x.what.seen);
-}
-
-auto inspect(auto& f, sent_credit& x) {
-  return plain(f, "troupe.sent_credit", x.by, x.what);
-}
-
-auto inspect(auto& f, sent_stamp& x) {
-  return plain(f, "troupe.sent_stamp", x.by, x.what);
-}
+TROUPE_INSPECTED(speaker);
+TROUPE_INSPECTED(link_position);
+TROUPE_INSPECTED(tensor_note);
+TROUPE_INSPECTED(traffic);
+TROUPE_INSPECTED(tensor_name);
+TROUPE_INSPECTED(sent_piece);
+TROUPE_INSPECTED(sent_want);
+TROUPE_INSPECTED(sent_credit);
+TROUPE_INSPECTED(sent_stamp);
 
 } // namespace troupe

@@ -51,10 +51,7 @@ struct introduction {
   friend bool operator==(const introduction&, const introduction&) = default;
 };
 
-auto inspect(auto& f, introduction& x) {
-  return plain(f, "troupe.introduction", x.who, x.node, x.director, x.links, x.wants_answer,
-               x.carrier);
-}
+TROUPE_INSPECTED(introduction);
 
 /// The director's links -> all others: the run is over.
 struct farewell {
@@ -64,9 +61,7 @@ struct farewell {
   friend bool operator==(const farewell&, const farewell&) = default;
 };
 
-auto inspect(auto& f, farewell& x) {
-  return plain(f, "troupe.farewell", x.code, x.reason);
-}
+TROUPE_INSPECTED(farewell);
 
 /// Gate -> links. Never crosses a wire.
 struct gate_event {

@@ -1,17 +1,19 @@
-// Real numbers on their way between processes, as their bits: CAF's own encoding of floating-point values
-// cannot be trusted with infinity or NaN. And the records that hold nothing but numbers.
+// The fields of messages on their way between processes, for the sources that define `inspect` (TROUPE_INSPECT). Real
+// numbers travel as their bits: CAF's own encoding of floating-point values cannot be trusted with infinity or NaN.
 
 #pragma once
 
-#include "models/base/index_range.hpp"
+#include "actors/protocol/fwd.hpp"
 #include "models/base/names.hpp"
 #include "models/metrics/metric.hpp"
-#include "models/training/round_record.hpp"
 
+#include <caf/deserializer.hpp>
+#include <caf/detail/stringification_inspector.hpp>
 #include <caf/error.hpp>
 #include <caf/meta/load_callback.hpp>
 #include <caf/meta/type_name.hpp>
 #include <caf/sec.hpp>
+#include <caf/serializer.hpp>
 
 #include <bit>
 #include <chrono>
@@ -44,10 +46,6 @@ auto inspect(auto& f, wire_real<Real> x) {
   auto bits = std::bit_cast<word>(x.value);
   return f(bits, when_loaded([&] { x.value = std::bit_cast<Real>(bits); }));
 }
-
-/// The last value of an enumeration.
-template <class Enum>
-inline constexpr Enum last_of = name_table<Enum>::entries.back().first;
 
 /// A value of an enumeration on its way: a byte; one beyond the last is refused.
 template <class Enum>
@@ -157,10 +155,6 @@ auto inspect(auto& f, wire_optional<T> x) {
                         }));
 }
 
-auto inspect(auto& f, metric_sums& x) {
-  return plain(f, "troupe.metric_sums", x.places, x.values);
-}
-
 /// One of named figures on their way.
 struct named_figure {
   std::string name;
@@ -184,21 +178,17 @@ auto inspect(auto& f, wire_figures x) {
   return f(all, caf::meta::load_callback(load));
 }
 
-auto inspect(auto& f, index_range& x) {
-  return f(x.begin, x.end);
-}
-
-auto inspect(auto& f, client_quantiles& x) {
-  return inspect_fields(f, x.p10, x.p50, x.p90, x.most);
-}
-
-auto inspect(auto& f, round_record& x) {
-  return inspect_fields(f, x.round, x.invited, x.dropped, x.late, x.surplus, x.refused, x.counted,
-                        x.rows, x.loss, x.losses, x.norms, x.is_void, x.epsilon);
-}
-
-auto inspect(auto& f, privacy_totals& x) {
-  return inspect_fields(f, x.releases, x.epsilon, x.delta, x.noise, x.sampling_rate, x.clip_norm);
-}
-
 } // namespace troupe
+
+/// Makes the declared `inspect` of a type for writing, reading and text.
+#define TROUPE_INSTANTIATE_INSPECT(TYPE)                                                           \
+  template caf::error inspect(caf::serializer&, TYPE&);                                            \
+  template caf::error inspect(caf::deserializer&, TYPE&);                                          \
+  template void inspect(caf::detail::stringification_inspector&, TYPE&);
+
+/// Defines and makes it: the fields are an expression of `f`, the inspector, and `x`, the value.
+#define TROUPE_INSPECT(TYPE, ...)                                                                  \
+  TROUPE_INSPECTED(TYPE) {                                                                         \
+    return __VA_ARGS__;                                                                            \
+  }                                                                                                \
+  TROUPE_INSTANTIATE_INSPECT(TYPE)
