@@ -1,6 +1,6 @@
-// The messages between replicas that compute a model tile by tile, and between these and their node. They
-// stay in their process: to those of others the node carries what is in a boundary
-// (coordinators/parallel/boundary_tensors.hpp), and it fetches parameters from others' shards.
+// The messages between replicas that compute a model tile by tile, and between these and their node. They stay in their
+// process. The node carries a boundary's rows to other processes (coordinators/parallel/boundary_tensors.hpp), and
+// fetches parameters from shards of other processes.
 
 #pragma once
 
@@ -14,23 +14,23 @@
 namespace troupe {
 
 /// replica -> another of its group, or the node: rows of what lies between two segments. Its content
-/// follows from the job and its name, so it may come twice, early, or late. With each view of a term
-/// groups begin their step anew, so those of other views are ignored.
+/// follows from the job and its name, so it may come twice, early, or late. With each view groups begin their step
+/// anew, so a replica ignores boundaries of other views.
 struct boundary {
   uint64_t term = 0;
   uint64_t number = 0; ///< of the view
   boundary_piece piece;
-  size_t from = 0;        ///< place in the view of who sends it
-  std::vector<size_t> to; ///< to the node: the places of those in other processes who need it
+  size_t from = 0;        ///< the sender's place in the view
+  std::vector<size_t> to; ///< to the node: the replicas of other processes that need it
 };
 
-/// replica -> node: it needs the parameters of a segment, or needs them no more. Those of other views
-/// and versions are ignored: with each view replicas begin their step anew, and ask anew.
+/// replica -> node: the replica needs a segment's parameters, or no longer does. The node ignores requests of other
+/// views and versions: with each view replicas begin their step anew, and ask anew.
 struct segment_request {
   uint64_t term = 0;
   uint64_t number = 0; ///< of the view
   uint64_t version = 0;
-  size_t from = 0; ///< place in the view of who asks
+  size_t from = 0; ///< the sender's place in the view
   size_t segment = 0;
   bool is_needed = true;
 };

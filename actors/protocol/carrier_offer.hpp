@@ -1,5 +1,5 @@
-// A carrier's offer: how pieces may go between two processes beside the link that they have. It
-// travels with the introduction; what both offer is used.
+// A process's offer of carriers: other ways for pieces between two processes than their link. It
+// travels with the introduction; the two processes use what both offer.
 
 #pragma once
 
@@ -11,10 +11,10 @@
 namespace troupe {
 
 struct carrier_offer {
-  std::string host;       ///< who says the same can have memory in common; empty: nobody
-  std::string address;    ///< of a socket of that host, on which whoever dialled the link is met
+  std::string host;       ///< processes with equal names can share memory; empty: with none
+  std::string address;    ///< of a socket there, to which the dialling process connects
   bool by_socket = false; ///< a connection of its own, through the gate
-  uint64_t token = 0;     ///< of this link, by whoever dialled it: who shows it belongs to the link
+  uint64_t token = 0;     ///< of this link, from the dialling process; a connection shows it
 
   friend bool operator==(const carrier_offer&, const carrier_offer&) = default;
 };

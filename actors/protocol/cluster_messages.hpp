@@ -1,6 +1,6 @@
 // The messages between processes: fields, meaning, units. All may be lost, late, or come twice.
 //
-// Vectors travel by the exchange, whatever they are (tensor_messages.hpp).
+// All vectors travel by the exchange (tensor_messages.hpp).
 
 #pragma once
 
@@ -24,13 +24,13 @@ namespace troupe {
 
 class version_buffers;
 
-/// Hears where a process stands: its newest view, the life of it that was looked for, and whether
-/// the view names that. Who is not named has been turned away, and may join anew.
+/// Called with a process's newest view, the incarnation it joined as, and whether the view names
+/// that. A process that the view does not name was turned away, and may join anew.
 using standing_listener =
   std::function<void(const view_number& view, uint64_t incarnation, bool takes_part)>;
 
-/// Hears why a view cannot be followed here: this process and the director were started with
-/// different cluster files.
+/// Called with the reason why this process cannot follow a view: its cluster file differs from the
+/// director's.
 using misfit_listener = std::function<void(const std::string& why)>;
 
 TROUPE_INSPECTED(member);
@@ -39,14 +39,15 @@ TROUPE_INSPECTED(shard_place);
 TROUPE_INSPECTED(view_number);
 TROUPE_INSPECTED(cluster_view);
 
-/// director -> all nodes, and again every second. How far training may go, and what has arrived.
+/// director -> all nodes, and again every second. How far training may go, and up to which versions
+/// reports and checkpoints are complete.
 struct directive {
   uint64_t term = 0;
   uint64_t sequence = 0; ///< of directives and holds within the term; the higher one wins
   horizon_rule rule;
   uint64_t row_version = 0;        ///< rows up to this version are complete: their reports may go
   uint64_t checkpoint_version = 0; ///< of the last complete checkpoint: older copies may go
-  uint64_t round = 0; ///< counts when the director wants to know what was done: reports carry it
+  uint64_t round = 0; ///< counts the director's requests for replicas' figures; reports carry it
   uint64_t sent = 0;  ///< when, in nanoseconds of the director's clock
 
   friend bool operator==(const directive&, const directive&) = default;
@@ -54,7 +55,7 @@ struct directive {
 
 TROUPE_INSPECTED(directive);
 
-/// director -> all nodes, until all that compute have answered. Start no further step.
+/// director -> all nodes, until all computing nodes have answered. Start no further step.
 struct hold_request {
   uint64_t term = 0;
   uint64_t sequence = 0; ///< as in `directive`; also names the round
@@ -82,11 +83,12 @@ TROUPE_INSPECTED(work_piece);
 TROUPE_INSPECTED(work_report);
 TROUPE_INSPECTED(link_report);
 
-/// What two clocks are compared by: nanoseconds of the director's, and of the node's. Zero: no directive yet.
+/// Times by which the director compares its clock with the node's, in nanoseconds. Zero: no
+/// directive yet.
 struct clock_stamps {
   uint64_t directive_sent = 0;  ///< of the last directive, by the director's clock
-  uint64_t directive_heard = 0; ///< when that came, by the node's
-  uint64_t told = 0;            ///< when this left, likewise
+  uint64_t directive_heard = 0; ///< when that came, by the node's clock
+  uint64_t told = 0;            ///< when this report left, by the node's clock
 
   friend bool operator==(const clock_stamps&, const clock_stamps&) = default;
 };
@@ -96,7 +98,7 @@ struct node_report {
   std::string name;
   uint64_t incarnation = 0;
   view_number view;                     ///< the newest one it has
-  std::optional<uint64_t> left;         ///< where it stood when that came; nothing: nowhere
+  std::optional<uint64_t> left;         ///< its version when that view came; nothing: none
   std::optional<uint64_t> held;         ///< the newest version that is whole here
   std::vector<uint64_t> shard_versions; ///< of local shards with a span
   std::vector<replica_status> replicas; ///< of local replicas
@@ -110,7 +112,7 @@ struct node_report {
   clock_stamps clock{};
   std::vector<link_report> links{}; ///< with other processes
 
-  /// Where it stands: the newest version that a shard has, or that is whole here.
+  /// The newest version that a shard of the process has, or that is whole there.
   std::optional<uint64_t> version() const {
     auto result = held;
     for (const auto one : shard_versions)
@@ -136,7 +138,7 @@ struct shard_copy {
 
 TROUPE_INSPECTED(shard_copy);
 
-/// node -> one of its replicas: to be added along the tree. Never crosses a wire.
+/// node -> one of its replicas: contributions to add along the tree. Never crosses a wire.
 struct summation {
   uint64_t term = 0;
   uint64_t step = 0;
@@ -152,7 +154,7 @@ struct shard_start {
   std::shared_ptr<version_buffers> versions; ///< holds the span's parameters of the start version
   std::vector<payload> slots;                ///< empty: zeros, the state before any step
   shard_numbers numbers;
-  /// The span's parameters; none: those that `versions` has. By now that may have another window.
+  /// The span's parameters; none: take those in `versions`, whose window may have changed since.
   float_view parameters{};
   std::shared_ptr<version_buffers> points{}; ///< where to write points; null: there are none
 };

@@ -1,5 +1,5 @@
 // The messages between the members of a collective (actors/collective/collective_member.hpp). They
-// can cross a wire: nothing in them is of one process. Over one, large parts come in pieces
+// can cross a wire; over one, large parts come in pieces
 // (coordinators/collective/collective_rule.hpp).
 
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace troupe {
 
-/// whoever makes a group -> each member: all members in order, itself included.
+/// the maker of a group -> each member: all members in order, the receiver included.
 struct collective_group {
   std::vector<collective_member_actor> members;
 
@@ -23,13 +23,13 @@ struct collective_group {
 
 TROUPE_INSPECTED(collective_group);
 
-/// A process's meeting -> another's: who is there.
+/// One process's meeting -> another's: the sender's process and its members.
 struct collective_introduction {
   std::string process;                          ///< its name in the plan
   collective_meeting_actor meeting;             ///< the sender
   std::vector<collective_member_actor> members; ///< of this process, in order
   bool wants_answer = false;
-  bool knows_all = false; ///< its members know the whole group: others may call theirs
+  bool knows_all = false; ///< its members know the whole group, so others may call theirs
   carrier_offer carrier;  ///< of this connection
 
   friend bool operator==(const collective_introduction&, const collective_introduction&) = default;

@@ -15,9 +15,9 @@
 
 namespace troupe {
 
-/// child -> parameters coordinator. A model that was trained apart. Answered with `merge_report`.
-/// One that comes twice is counted once and answered alike: `number` rises with each model of a
-/// child.
+/// child -> parameters coordinator. A model that the child trained. Answered with `merge_report`.
+/// `number` rises with each model of a child: the coordinator counts a repeated one once and
+/// answers it alike.
 struct child_model {
   uint64_t child = 0;
   uint64_t number = 1; ///< >= 1
@@ -59,8 +59,8 @@ inline constexpr staleness_verdict last_of<staleness_verdict> = staleness_verdic
 
 TROUPE_INSPECTED(gradient_work);
 
-/// trainer -> gradients coordinator. Answered with `gradient_report`. One that comes twice is
-/// refused: its ticket is closed.
+/// trainer -> gradients coordinator. Answered with `gradient_report`. A repeated offer is refused:
+/// its ticket is closed.
 struct gradient_offer {
   uint64_t trainer = 0;
   uint64_t ticket = 0;
@@ -76,7 +76,7 @@ TROUPE_INSPECTED(gradient_offer);
 struct gradient_report {
   staleness_verdict verdict = staleness_verdict::refuse; ///< proceed: applied; wait: held
   std::string reason;     ///< of a refusal, or of an update that could not be made; else empty
-  uint64_t staleness = 0; ///< updates of others since its pull
+  uint64_t staleness = 0; ///< updates by other trainers since its pull
   uint64_t version = 0;   ///< updates applied so far
 
   friend bool operator==(const gradient_report&, const gradient_report&) = default;

@@ -1,4 +1,4 @@
-// Names of all message types and their wire ids. Whoever changes the order raises `protocol_number` (admission.hpp): a
+// Names of all message types and their wire ids. When you change the order, raise `protocol_number` (admission.hpp): a
 // node of another release must never take one message for another.
 
 #pragma once

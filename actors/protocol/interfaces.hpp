@@ -1,4 +1,4 @@
-// The actors of synchronous training, as each sees the others: the whole protocol on one page.
+// The interfaces of all actors: the whole protocol on one page. The picture shows synchronous training.
 //
 //   observer <--progress, finished-- director ==view, directive, hold, tensors==> node
 //                                      ^  ^                                        | view, horizon,
@@ -10,10 +10,10 @@
 //   node <==tensors: piece, want, credit, stamp==> node of another process
 //        <==order header, result header==>
 //
-// Double lines may cross a wire, where messages are lost with their link, come late, or twice; in
-// one process everything else is a pointer. Every message is idempotent: it says what is, not what
-// changed (messages.hpp and cluster_messages.hpp have the fields). To local replicas the node looks
-// like the remote shards, to local shards like the remote replicas.
+// Double lines may cross a wire, where messages can be lost with their link, come late, or come twice. Single lines
+// stay in one process, where large values travel as pointers. Every message is idempotent: it states what is, not what
+// changed. messages.hpp and cluster_messages.hpp have the fields. The node stands for the remote shards to its
+// replicas, and for the remote replicas to its shards.
 
 #pragma once
 
@@ -29,16 +29,16 @@
 
 namespace troupe {
 
-/// Computes for a run.
+/// An actor that computes for a run.
 using worker_actor = caf::typed_actor<
   // What it has done so far.
   caf::replies_to<atom::status>::with<replica_status>>;
 
-/// Goes from step to step by itself.
+/// A worker that goes from step to step by itself.
 using step_member_actor = worker_actor::extend<
-  // Who takes part, and which slices are this one's. The higher (term, number) wins.
+  // The view: all replicas and shards, and the slices of this one. The higher (term, number) wins.
   caf::reacts_to<view>,
-  // How far it may go.
+  // How far it may go: the worker computes the steps below the horizon.
   caf::reacts_to<horizon>,
   // Start no further step until the next horizon; the round's number. Answered to the node with
   // `held`.
@@ -59,16 +59,16 @@ using replica_actor = step_member_actor::extend<
 
 /// Owns parameters.
 using owner_actor = caf::typed_actor<
-  // Who takes part: the replicas to announce versions to, or the trainers to give orders to.
+  // The view: the replicas to announce versions to, or the trainers to give orders to.
   caf::reacts_to<view>,
-  // A term begins: the state to start from. The view that follows says what it is good for.
+  // A term begins: the state to start from. The view that follows has the start version.
   caf::reacts_to<shard_start>,
   // How far training goes: the version to report at although no epoch ends there.
   caf::reacts_to<horizon>,
   // Its parameters of a version: the current or the previous one at once, a later one of a span
   // when it is there; version_not_held when it is gone or will not come.
   caf::replies_to<atom::pull, uint64_t>::with<parameter_span>,
-  // Who did what and who waited for whom, as far as it can tell.
+  // Each replica's work and waits, as far as the owner has counted them.
   caf::replies_to<atom::figures>::with<trainer_figures>>;
 
 /// Owns a span of the parameters: adds gradients, applies the optimizer.
@@ -78,18 +78,18 @@ using shard_actor = owner_actor::extend<
   // Another shard's share of the gradient's norm; only when it is clipped by norm.
   caf::reacts_to<block_sums>>;
 
-/// Whoever takes a parameter server's orders, one at a time: a trainer, or who stands for one elsewhere.
+/// Takes a parameter server's orders, one at a time: a trainer, or the stand-in for a trainer of another process.
 using order_taker_actor = caf::typed_actor<
   // A gradient, or a member's local steps. Answered to the parameter server with a `trainer_result`.
   caf::reacts_to<trainer_order>,
   // A share of an evaluation. Answered to the director with an `evaluation`.
   caf::reacts_to<evaluation_order>>;
 
-/// The replica of the modes where one actor, the parameter server, owns all parameters: it computes what it is
-/// ordered to.
+/// The replica of the modes where one actor, the parameter server, owns all parameters. It computes what the parameter
+/// server orders.
 using trainer_actor = worker_actor::extend_with<order_taker_actor>;
 
-/// The shard of those modes: it decides who computes what next.
+/// The shard of those modes: it decides which trainer computes what next.
 using server_actor = owner_actor::extend<
   // What came of an order. To itself: time passes.
   caf::reacts_to<trainer_result>, caf::reacts_to<atom::tick>,
@@ -97,7 +97,7 @@ using server_actor = owner_actor::extend<
   // Answered to the node with `held`.
   caf::reacts_to<atom::hold, uint64_t, uint64_t>>;
 
-/// Whoever hears of results: the director, or the node that stands for it.
+/// Receives results: the director, or the node that stands for it.
 using reports_actor = caf::typed_actor<
   // Sums over the steps since the last row, from the shard that keeps the metrics.
   caf::reacts_to<training_report>,
@@ -122,30 +122,30 @@ using relay_actor = caf::typed_actor<
   // A shard's state at a version that is to be checkpointed.
   caf::reacts_to<shard_copy>>;
 
-/// Whoever has a tensor exchange (tensor_messages.hpp): nodes and the director.
+/// An actor with a tensor exchange (tensor_messages.hpp): a node or the director.
 using tensor_actor = caf::typed_actor<
   // Elements of a tensor.
   caf::reacts_to<sent_piece>,
-  // Somebody misses something that this process should have.
+  // A peer misses elements that this process should have.
   caf::reacts_to<sent_want>,
-  // What of the pieces sent there has been seen: so much more may be sent.
+  // The peer has seen the pieces up to this position: this process may send more.
   caf::reacts_to<sent_credit>,
-  // Everything up to this position was sent: what has been seen of it? Answered with credit.
+  // The peer has sent everything up to this position and asks what has come. Answered with credit.
   caf::reacts_to<sent_stamp>>;
 
 /// The node as other processes see it. Everything comes over a wire that may lose it.
 using node_actor = tensor_actor::extend<
-  // director: who takes part. The higher one wins.
+  // director: the members, replicas and shards. The higher (term, number) wins.
   caf::reacts_to<cluster_view>,
-  // director: how far training goes, and what it has of the reports.
+  // director: how far training goes, and which reports have arrived.
   caf::reacts_to<directive>,
   // director: start no further step until the next directive.
   caf::reacts_to<hold_request>,
   // The few numbers of a checkpoint's state, from the director.
   caf::reacts_to<shard_numbers>,
-  // An order of a parameter server there to a trainer here; its vectors come in pieces.
+  // An order of the other process's parameter server to a trainer of this one; its vectors come in pieces.
   caf::reacts_to<order_header>,
-  // What came of an order of the parameter server here; likewise.
+  // The result of an order of this process's parameter server; its vectors come in pieces.
   caf::reacts_to<result_header>>;
 
 /// The director as the nodes see it.
@@ -157,11 +157,11 @@ using director_link_actor = tensor_actor::extend_with<reports_actor>::extend<
   // A process on hold.
   caf::reacts_to<hold_answer>>;
 
-/// Whoever wants to know how training goes. Subscribes with `watch`.
+/// An observer of training. It subscribes with `watch`.
 using observer_actor = caf::typed_actor<
   // A few times a second and at each row of the history.
   caf::reacts_to<training_progress>,
-  // Once, at the end; also to those who subscribe after it.
+  // Once, at the end; an observer that subscribes later gets it, too.
   caf::reacts_to<training_finished>>;
 
 /// The director as the outside world sees it.
@@ -175,11 +175,11 @@ using control_actor = caf::typed_actor<
 
 /// One for each job: decides how far training goes and when it ends.
 using director_actor = control_actor::extend_with<director_link_actor>::extend<
-  // Start as soon as everybody is there.
+  // Start as soon as every process of the cluster file is linked.
   caf::reacts_to<atom::begin>,
-  // A process has come, with the way to it; its link is watched from now on.
+  // A process has joined, with its node; the director monitors the link from now on.
   caf::reacts_to<member, node_actor>,
-  // A process cannot be linked, or was turned away: its name (empty: unknown), and why.
+  // A process cannot be linked, or was refused: its name (empty: unknown), and why.
   caf::reacts_to<std::string, std::string>,
   // The final parameters, once training has finished, else not_finished. Within a process only.
   caf::replies_to<atom::pull>::with<trained_model>,
@@ -188,29 +188,29 @@ using director_actor = control_actor::extend_with<director_link_actor>::extend<
 
 /// A node as its own process sees it.
 using local_node_actor = node_actor::extend_with<reports_actor>::extend<
-  // The rest of what a relay takes: see there.
+  // The other messages of relay_actor.
   caf::reacts_to<contribution>, caf::reacts_to<boundary>, caf::reacts_to<segment_request>,
   caf::reacts_to<parameter_span>, caf::reacts_to<block_sums>,
   caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
-  // The way to the director, and the incarnation under which this process joined over it; the
-  // link is watched from now on.
+  // The director's handle, and the incarnation under which this process joined over that link. The node monitors the
+  // link from now on.
   caf::reacts_to<uint64_t, director_link_actor>,
-  // The way to another process: its name, and its incarnation.
+  // Another process's node, with its name and incarnation.
   caf::reacts_to<std::string, uint64_t, node_actor>,
   // An order of the parameter server here to a trainer elsewhere.
   caf::reacts_to<distant_order>,
-  // What came of an order of a parameter server elsewhere.
+  // The result of an order of another process's parameter server.
   caf::reacts_to<trainer_result>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
 
 /// The links of a process (actors/net/links/links.hpp) as those of another process see them.
 using links_actor = caf::typed_actor<
-  // Who is at the other end, and its actors. Again with another incarnation: it joins anew.
+  // The process at the other end, and its actors. With another incarnation that process joins anew.
   caf::reacts_to<introduction>,
   // The run is over.
   caf::reacts_to<farewell>,
-  // Are you there? Asked when another process wants this one's name.
+  // Is this process alive? Another process asks when a newcomer claims this one's name.
   caf::replies_to<caf::ping_atom>::with<caf::pong_atom>>;
 
 /// Goes on learning from batches as they come (actors/embed/online.hpp).
@@ -262,35 +262,33 @@ using gradients_coordinator_actor = caf::typed_actor<
 /// A member of a group for collectives (actors/collective/collective_member.hpp). Each call has the
 /// number of its round first and is answered once: with values, or collective_failed.
 using collective_member_actor = caf::typed_actor<
-  // Who the members are, before any call. The first counts.
+  // All members, before any call. Only the first counts.
   caf::reacts_to<collective_group>,
-  // N values of everybody's: their sum.
+  // N values of each member: their sum.
   caf::replies_to<atom::all_reduce, uint64_t, payload>::with<payload>,
-  // N values of everybody's: this member's part of their sum.
+  // N values of each member: this member's part of their sum.
   caf::replies_to<atom::reduce_scatter, uint64_t, payload>::with<payload>,
   // This member's values, any number: those of all, in member order.
   caf::replies_to<atom::all_gather, uint64_t, payload>::with<payload>,
-  // The root, and its N values (others' do not count): the same.
+  // The root, and its N values (other members' are ignored): the root's values.
   caf::replies_to<atom::broadcast, uint64_t, uint64_t, payload>::with<payload>,
-  // Likewise: this member's part of them.
+  // The root, and its N values: this member's part of them.
   caf::replies_to<atom::scatter, uint64_t, uint64_t, payload>::with<payload>,
-  // No values, once everybody has come.
+  // No values, once all members have called.
   caf::replies_to<atom::barrier, uint64_t>::with<payload>,
-  // Another member: a part of a round, that more of one may come, or that a round has failed there.
-  // Idempotent.
+  // From another member: a part of a round, leave to send more of one, or the failure of a round. Idempotent.
   caf::reacts_to<collective_part>, caf::reacts_to<collective_grant>,
   caf::reacts_to<collective_failure>,
-  // No call comes after this: answered once all that others were to have of it is with them.
+  // The last call: answered once the other members have everything that this one owes them.
   caf::replies_to<atom::stop>::with<atom::stop>,
-  // Another member: answered at once, so what was said before it has come.
+  // From another member: answered at once, which proves that its earlier messages have come.
   caf::replies_to<caf::ping_atom>::with<caf::pong_atom>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
 
-/// Who brings the members of several processes together (actors/net/collective), to the others of its
-/// kind.
+/// Brings the members of several processes together (actors/net/collective): the interface that its peers see.
 using collective_meeting_actor = caf::typed_actor<
-  // Over a new connection, once by the dialling side, which is answered with the other's own.
+  // Over a new connection: the dialling side introduces itself once, the other side answers with its own.
   caf::reacts_to<collective_introduction>>;
 
 // Local company: the actors of a process that compute, and those that own parameters, each with

@@ -43,11 +43,11 @@ TROUPE_INSPECTED(privacy_totals);
 
 enum class protocol_error : uint8_t {
   none,
-  /// pull: the version is older than the shard's previous one, or it will never get there.
+  /// pull: the version is older than the shard's previous one, or the shard will never reach it.
   version_not_held,
   /// pull: training has not finished, there are no final parameters.
   not_finished,
-  /// A collective's round ended without values; the context names who is to blame.
+  /// A collective's round ended without values; the context names the member that caused it.
   collective_failed,
 };
 
@@ -67,7 +67,7 @@ inline std::string to_string(protocol_error code) {
 TROUPE_INSPECTED(batch_sums);
 
 /// replica -> shard. The sum of the slice gradients below `node`, for `step`, on the shard's span.
-/// Its content follows from the job, so it may come twice, late, or from somebody else.
+/// Its content follows from the job, so it may come twice, late, or from another replica.
 struct contribution {
   uint64_t step = 0;
   tree_node node;
@@ -123,7 +123,7 @@ struct horizon {
 
 TROUPE_INSPECTED(horizon);
 
-/// A replica and the slices it owns; none: a spare, which is told nothing until it gets some.
+/// A replica and the slices it owns. Without slices it is a spare: shards and replicas send it nothing.
 struct replica_entry {
   replica_actor actor; ///< null: in another process, or it exchanges nothing with shards
   index_range slices;
@@ -160,22 +160,22 @@ struct trainer_entry {
 
 TROUPE_INSPECTED(trainer_entry);
 
-/// node -> its replicas and shards, or parameter server. Who takes part, who owns what, and the version to start from.
-/// The order of entries gives each actor its index. The higher (term, number) wins.
+/// node -> its replicas and shards, or parameter server. All replicas and shards, what each owns, and the version to
+/// start from. The order of entries gives each actor its index. The higher (term, number) wins.
 struct view {
   uint64_t term = 0;
   uint64_t number = 0;
   uint64_t start_version = 0;
   uint64_t index = 0;     ///< of the replica or shard that this is sent to
   uint64_t restarts = 0;  ///< of the replica that this is sent to; one more: begin at start_version
-  reports_actor director; ///< who hears of results
+  reports_actor director; ///< receives results
   relay_actor relay;      ///< the node; may be null in tests of one actor
   bool wired = false;     ///< some replica or shard is in another process: the relay carries
   std::vector<replica_entry> replicas;
   std::vector<shard_entry> shards;
-  std::vector<trainer_entry> trainers; ///< who takes a parameter server's orders, if there is one
-  bool is_careful = false; ///< who computed before was lost: replicas begin a little later
-  /// Which parameters are in the buffers of versions; null: all. It is of this process, and stays there.
+  std::vector<trainer_entry> trainers; ///< of a parameter server, if there is one
+  bool is_careful = false; ///< a computing process was lost: replicas begin a little later
+  /// Which parameters the buffers of versions hold; null: all. It stays in this process.
   std::shared_ptr<const element_window> window;
 
   friend bool operator==(const view&, const view&) = default;
@@ -212,16 +212,16 @@ TROUPE_INSPECTED(hash_sum);
 TROUPE_INSPECTED(version_hash);
 TROUPE_INSPECTED(span_hash);
 
-// ---- What everybody did and whose wait it was, from the shard that counts it to people ----
+// ---- Work and waits of each replica, from the shard that counts them ----
 
 TROUPE_INSPECTED(replica_name);
 
-/// shard -> its node, and on to whoever asks: who did what, and who waited for whom.
+/// shard -> its node, and on to observers: each replica's work and waits.
 struct trainer_figures {
   uint64_t barrier_count = 0; ///< steps or rounds that waited for several
   std::vector<named_statistics> replicas;
   std::vector<std::string>
-    left_out{};            ///< work that nobody does any more, with its rows: for people
+    left_out{};            ///< work that no trainer gets any more, with its rows: for people
   client_totals clients{}; ///< of federated training, since its parameter server began
 
   friend bool operator==(const trainer_figures&, const trainer_figures&) = default;
@@ -250,13 +250,13 @@ struct training_report {
 
 TROUPE_INSPECTED(training_report);
 
-/// shard -> director: why step `step` was not applied. Of those after malformed `what` is the whole sentence.
+/// shard -> director: why step `step` was not applied. From `unsolvable` on, `what` is the whole sentence.
 enum class step_problem : uint8_t {
   not_finite, ///< a gradient, a loss, or what the optimizer made of them
   conflict,   ///< equal work gave different bits, which must never happen
   malformed,  ///< a gradient of another shape
   unsolvable, ///< the data allow no solution
-  left_out,   ///< too much was left out, as it ended whoever did it
+  left_out,   ///< too much was left out: it ended every trainer that computed it
   abandoned,  ///< too few clients were left, in too many rounds
   unrecorded, ///< a release could not be written down, so nothing was released
   spent       ///< none: the budget of privacy allows no further round
@@ -268,7 +268,7 @@ struct not_finite_report {
   std::string what;       ///< "the gradient of slice 3", "the new parameters"
   bool has_slice = false; ///< the two below are known
   uint64_t slice = 0;
-  uint64_t replica = 0; ///< who computed it
+  uint64_t replica = 0; ///< its index in the view
   step_problem problem = step_problem::not_finite;
 
   friend bool operator==(const not_finite_report&, const not_finite_report&) = default;
@@ -311,7 +311,7 @@ struct training_finished : recovery_figures {
   uint64_t nodes = 0;   ///< processes that any view named
   uint64_t replicas_here = 0; ///< in the last view
   traffic wire;               ///< between processes
-  trainer_figures figures;    ///< everybody's work and waits
+  trainer_figures figures;    ///< work and waits of all replicas
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };

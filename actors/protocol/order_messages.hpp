@@ -1,10 +1,8 @@
-// Orders of a parameter server to trainers of other processes, and what comes of them: fields, meaning,
-// units.
+// Orders of a parameter server to its trainers, and their results: fields, meaning, units.
 //
-// Headers say what is ordered and what came of it. The vectors that belong to them (parameters, a
-// gradient, a member's state) travel beside them in pieces, as far as there is credit. All may be
-// lost, late, or come twice: an order has a number that no other has in its term, and whoever
-// misses something of it asks.
+// To trainers of other processes the order and its result go as headers. Their vectors (parameters, a gradient, a
+// member's state) travel beside them in pieces, as far as there is credit. Headers and pieces may be lost, come late,
+// or come twice. An order's number is unique in its term; a process that misses a part of an order asks for it.
 
 #pragma once
 
@@ -39,9 +37,9 @@ enum class trainer_task : uint8_t {
 /// answer counts only while the parameter server thinks that this trainer has this piece of work.
 struct trainer_order {
   trainer_task task = trainer_task::gradient;
-  server_actor server;     ///< whom to answer
+  server_actor server;     ///< takes the answer
   uint64_t trainer = 0;    ///< the trainer's index, returned
-  uint64_t ticket = 0;     ///< of this order, no other has it; returned
+  uint64_t ticket = 0;     ///< of this order alone; returned
   uint64_t member = 0;     ///< the slice of each step to train on; of clients the piece's number
   uint64_t first_step = 0; ///< of the job; of clients the round
   uint64_t step_count = 1; ///< >= 1
@@ -51,15 +49,15 @@ struct trainer_order {
   uint64_t attempt = 0;    ///< of clients: at the round (coordinators/modes/federated_rounds.hpp)
 };
 
-/// trainer -> parameter server: what came of an order. It follows from the order and the job alone, so what a
-/// lost trainer had can be ordered again from another.
+/// trainer -> parameter server: an order's result. It follows from the order and the job alone, so the parameter server
+/// can give a lost trainer's order to another.
 struct trainer_result {
   uint64_t trainer = 0;
   uint64_t ticket = 0;
   uint64_t member = 0;
   uint64_t first_step = 0;
-  /// P: the gradient's sum, or the member's model. Of clients the lower halves of their ring sum's
-  /// words (models/merging/ring_sum.hpp), and in the state's one slot the upper ones.
+  /// P: the gradient's sum, or the member's model. For clients: the lower halves of their ring sum's words
+  /// (models/merging/ring_sum.hpp); the state's one slot has the upper halves.
   const_buffer values;
   optimizer_state state;                ///< the member's after its steps; none for a gradient
   batch_sums sums;                      ///< of the rows it was computed on
@@ -87,10 +85,10 @@ struct trainer_life {
   friend auto operator<=>(const trainer_life&, const trainer_life&) = default;
 };
 
-/// The parameter server's process -> a trainer's, and again while its result is missing.
+/// The parameter server's process -> a trainer's process, and again while its result is missing.
 struct order_header {
   uint64_t term = 0;
-  uint64_t number = 0;  ///< of the order: counts those of the term, to whomever they went
+  uint64_t number = 0;  ///< of the order: counts all orders of the term
   uint64_t replica = 0; ///< among those of the process
   bool evaluates = false;
   // A trainer_order.
@@ -102,8 +100,8 @@ struct order_header {
   // An evaluation_order; of a trainer_order for clients their positions.
   index_range chunks;
   uint64_t vector_count = 1; ///< that travel beside it: the parameters, then the member's state
-  /// Orders of this process whose results are missing, this one among them: of all others up to
-  /// `last` nothing need be kept.
+  /// Orders to this process whose results are missing, this one included. The process may forget all others up to
+  /// `last`.
   std::vector<uint64_t> open;
   uint64_t last = 0;    ///< the newest order of this process
   uint64_t attempt = 0; ///< of a trainer_order for clients
@@ -116,16 +114,15 @@ inline constexpr trainer_task last_of<trainer_task> = trainer_task::clients;
 
 TROUPE_INSPECTED(order_header);
 
-/// Vectors that come back when the result is finite: what went out, moved along; the two halves of
-/// clients' words.
+/// Number of vectors that a finite result has: as many as the order had; for clients two, the halves of their words.
 inline uint64_t result_vector_count(const order_header& x) {
   if (x.evaluates)
     return 0;
   return x.task == trainer_task::clients ? 2 : x.vector_count;
 }
 
-/// A trainer's process -> the parameter server's. An evaluation's sums go to the director instead, and no
-/// vectors travel.
+/// A trainer's process -> the parameter server's process. An evaluation's sums go to the director instead, without
+/// vectors.
 struct result_header {
   uint64_t term = 0;
   uint64_t number = 0; ///< of the order
@@ -142,8 +139,8 @@ struct result_header {
 TROUPE_INSPECTED(client_figure);
 TROUPE_INSPECTED(result_header);
 
-/// A distant trainer -> its node: what the parameter server wants of the trainer it stands for. Never crosses
-/// a wire.
+/// A distant trainer -> its node: the parameter server's order for the trainer that it stands for. Never crosses a
+/// wire.
 struct distant_order {
   trainer_life who;
   // One of them.

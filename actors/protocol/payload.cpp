@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-// Nothing may be allocated for bytes that are not there.
+// Check before allocating: a message must not claim more bytes than it has.
 bool has_bytes(caf::deserializer& source, size_t count) {
   const auto* binary = dynamic_cast<caf::binary_deserializer*>(&source);
   return binary == nullptr || binary->remaining() >= count;

@@ -23,7 +23,7 @@ public:
   using float_view::float_view;
   payload(float_view values) : float_view(std::move(values)) {}
 
-  /// Of the values: as received, or as they are here. They are looked at once.
+  /// Checksum of the values: as received, or computed here on the first call.
   uint64_t checksum() const;
 
   friend caf::error inspect(caf::serializer& sink, payload& x);
@@ -35,8 +35,8 @@ private:
 
 // ---- Received values: memory for what comes over a wire, and the checksum it comes with ----
 
-/// Room for this many values. What has just been received is soon let go of again, so buffers of a
-/// piece's size are used again.
+/// Room for this many values. Received values are soon released, so buffers of a piece's size are
+/// reused.
 buffer receive_buffer(size_t size);
 
 /// Of values on any wire, as both ends compute it.

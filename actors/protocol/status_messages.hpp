@@ -1,5 +1,5 @@
-// The answer to "how does training go?": of the run, and of each of its processes. Asked in one
-// process, or from outside through the gate (actors/net/gate/visit.hpp).
+// The status of a run and of each of its processes. An actor of the process asks for it, or a
+// visitor from outside through the gate (actors/net/gate/visit.hpp).
 
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace troupe {
 
-/// A process of the cluster file, as its director sees it. What it said of itself is as old as
-/// `silence`: processes report once a second.
+/// A process of the cluster file, as its director sees it. Its own figures are as old as `silence`:
+/// processes report once a second.
 struct node_status {
   std::string name;
   bool is_director = false;
@@ -24,12 +24,12 @@ struct node_status {
   uint64_t spans = 0;                    ///< of the parameters that it owns
   std::optional<uint64_t> version;       ///< the newest that was whole there
   std::vector<uint64_t> shard_versions;  ///< of its spans
-  std::vector<awaited> waits;            ///< none: it works, or was never heard
-  double silence = -1;                   ///< seconds since it was heard; -1: never
+  std::vector<awaited> waits;            ///< none: it works, or never reported
+  double silence = -1;                   ///< seconds since its last message; -1: never
   uint64_t samples = 0;                  ///< computed, repetitions included
   traffic wire{};                        ///< with other processes
   std::vector<std::string> partitions{}; ///< of a split model, what each replica carries, in words
-  std::vector<work_piece> pieces{};      ///< that its actors are at, the longest first
+  std::vector<work_piece> pieces{};      ///< that its actors work on, the longest first
   double late = 0;       ///< seconds that its node was called later than it should, at worst
   std::string trouble{}; ///< why it is not linked, as far as that is known
 
@@ -41,9 +41,9 @@ TROUPE_INSPECTED(node_status);
 /// What holds up a run, or could.
 struct status_of_waits {
   std::vector<link_figures> links{}; ///< between processes; those that matter most
-  std::vector<slow_trainer> slow{};  ///< whom others wait for most of the time; one or none
+  std::vector<slow_trainer> slow{};  ///< that others wait for most of the time; one or none
   double writes_for = 0;  ///< seconds since the disk has been written to without an answer
-  std::string stranger{}; ///< what was last turned away, without a name
+  std::string stranger{}; ///< the last connection that was refused before it gave a name
 
   friend bool operator==(const status_of_waits&, const status_of_waits&) = default;
 };
@@ -59,7 +59,7 @@ struct status_of_results {
   friend bool operator==(const status_of_results&, const status_of_results&) = default;
 };
 
-/// director -> whoever asks: how training goes.
+/// director -> the asking actor: how training goes.
 struct training_status : status_of_waits, status_of_results, recovery_figures {
   std::string phase; ///< "waiting", "training", "stopping", "finished", "failed"
   uint64_t version = 0;
@@ -75,7 +75,7 @@ struct training_status : status_of_waits, status_of_results, recovery_figures {
   double still = 0;      ///< seconds since something moved
   std::string job_sha256;
   view_number view;
-  std::vector<late_process> late; ///< who holds up the run now
+  std::vector<late_process> late; ///< that hold up the run now
   std::vector<node_status> nodes; ///< in order of the cluster file
   trainer_figures figures;        ///< of all replicas, as old as the report they came with
 

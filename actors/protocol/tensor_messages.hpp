@@ -1,6 +1,6 @@
-// What the tensor exchanges of two processes say to each other, on a wire: the plain structs of
-// coordinators/exchange/exchange_messages.hpp and who says them. All may be lost, late, or come
-// twice; what a piece holds follows from its name, so it is good whoever sends it.
+// The messages between the tensor exchanges of two processes: the structs of
+// coordinators/exchange/exchange_messages.hpp, each with its sender. They may be lost, come late, or come twice. What a
+// piece holds follows from its name, so any process may send it.
 
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace troupe {
 
-/// Who of a company speaks: a process, or the director, who may be beside one of them.
+/// The sender of a message: a process, or the director, which may run beside one.
 struct speaker {
-  std::string process; ///< none of the director
+  std::string process; ///< empty for the director
   bool is_director = false;
 
   friend bool operator==(const speaker&, const speaker&) = default;
@@ -31,14 +31,14 @@ struct said {
   friend bool operator==(const said&, const said&) = default;
 };
 
-/// Elements of a tensor, to who expects or wants them.
+/// Elements of a tensor, to a process that expects or wants them.
 struct sent_piece : said<tensor_piece> {};
-/// Somebody misses elements that the other end should have, or has all that it wanted. Answered by
-/// pieces, or by nothing.
+/// The sender misses elements that the receiver should have, or now has all that it wanted. Answered by pieces, or by
+/// nothing.
 struct sent_want : said<tensor_want> {};
-/// Against the pieces' direction, once a sixteenth of the window has come, or 64 pieces; each want has its own.
+/// The receiver of pieces sends credit after a sixteenth of the window, or 64 pieces. A want carries credit, too.
 struct sent_credit : said<link_position> {};
-/// So much was sent: what has come? Answered with credit.
+/// The sender states how much it has sent and asks how much has come. Answered with credit.
 struct sent_stamp : said<link_position> {};
 
 TROUPE_INSPECTED(speaker);

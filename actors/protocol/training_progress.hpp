@@ -1,5 +1,5 @@
-// Where a run stands, for whoever watches it: `train` hands it to the application, the command
-// draws it. Its form on a wire is in messages.hpp.
+// How far a run has come: `train` hands it to the application, the command draws it. messages.hpp
+// has its form on a wire.
 
 #pragma once
 
@@ -19,7 +19,7 @@ namespace troupe {
 /// rare to cost anything.
 inline constexpr std::chrono::milliseconds progress_interval{100};
 
-/// Where a run stands; sent to observers a few times a second and at the end of each epoch.
+/// The director sends it to observers a few times a second and at the end of each epoch.
 struct training_progress {
   size_t epoch = 1; ///< the epoch being trained, counted from 1
   size_t epochs = 0;
@@ -33,8 +33,8 @@ struct training_progress {
   std::optional<double> train_accuracy;
   std::optional<history_row> finished_epoch; ///< set at the end of an epoch, evaluation included
   std::vector<round_record> rounds{};        ///< with that: federated rounds since the row before
-  /// A line for people: who is waited for while the run stands still, or who takes part from now
-  /// on. Everything else is then as it was told before.
+  /// A line for people: which processes a stalled run waits for, or which take part from now on.
+  /// The other fields then repeat the last report.
   std::string notice{};
 
   friend bool operator==(const training_progress&, const training_progress&) = default;

@@ -34,7 +34,7 @@ auto when_loaded(Function function) {
   });
 }
 
-/// A real number on its way: its bits as an integer.
+/// A real number on a wire: its bits as an integer.
 template <class Real>
 struct wire_real {
   Real& value;
@@ -65,7 +65,7 @@ auto inspect(auto& f, wire_enum<Enum> x) {
   return f(byte, caf::meta::load_callback(load));
 }
 
-/// A time on its way: its count.
+/// A time on a wire: its count.
 template <class Duration>
 struct wire_time {
   Duration& value;
@@ -77,7 +77,7 @@ auto inspect(auto& f, wire_time<Duration> x) {
   return f(count, when_loaded([&] { x.value = Duration{count}; }));
 }
 
-/// Doubles on their way: their bits as integers.
+/// Doubles on a wire: their bits as integers.
 struct wire_doubles {
   std::vector<double>& values;
 };
@@ -95,18 +95,18 @@ auto inspect(auto& f, wire_doubles x) {
   return f(bits, caf::meta::load_callback(load));
 }
 
-/// What may be absent on its way: a flag, then the value (that of nothing when absent).
+/// An optional value on a wire: a flag, then the value (a default one when absent).
 template <class T>
 struct wire_optional {
   std::optional<T>& value;
 };
 
-/// Named figures on their way, some of them absent.
+/// Named figures on a wire, some of them absent.
 struct wire_figures {
   metric_figures& values;
 };
 
-/// The form that a field has on its way: its own, but for those above.
+/// The form of a field on a wire: its own, except for the types above.
 template <class T>
 T& on_wire(T& x) {
   return x;
@@ -141,7 +141,7 @@ auto inspect_fields(auto& f, auto&&... fields) {
   return f(on_wire(fields)...);
 }
 
-/// And of a message that has a name for people.
+/// The same for a message, with its name for logs.
 auto plain(auto& f, const char* name, auto&&... fields) {
   return f(caf::meta::type_name(name), on_wire(fields)...);
 }

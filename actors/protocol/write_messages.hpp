@@ -1,5 +1,5 @@
-// Between a director, the writer of its files, and whoever asked for training, within a process: what
-// is to be written or read, what came of it, and what was learned. Nothing of it crosses a wire.
+// The messages between a director and the writer of its files: what to write or read, and the outcome. And the trained
+// model, which the director gives its caller. All of them stay in their process.
 
 #pragma once
 
@@ -18,19 +18,19 @@
 
 namespace troupe {
 
-/// director -> writer: elements that go to a checkpoint in the making.
+/// director -> writer: elements of a checkpoint in the making.
 struct range_order {
   checkpoint_range where;
   std::shared_ptr<scratch_tensor> scratch; ///< there instead, from `where.first_element` on
   float_view values;
 };
 
-/// director -> writer: all that goes with a checkpoint whose elements were ordered before.
+/// director -> writer: completes a checkpoint; its elements were ordered before.
 struct checkpoint_order {
   std::shared_ptr<const checkpoint> what;
 };
 
-/// director -> writer: checkpoints in the making that nobody wants.
+/// director -> writer: drop the checkpoints in the making from this version on.
 struct drop_order {
   uint64_t from_version = 0;
 };
@@ -40,28 +40,27 @@ struct term_order {
   uint64_t term = 0;
 };
 
-/// director -> writer: these elements are wanted.
+/// director -> writer: read these elements.
 struct read_order {
   stored_tensor from;
   index_range elements;
 };
 
-/// writer -> director: it is done, on the disk what is to stay there; or this is why it is not.
+/// writer -> director: the order is carried out, and lasting files are on the disk; or why it failed.
 struct write_outcome {
   std::optional<failure> problem;
   std::shared_ptr<const checkpoint> saved; ///< of a checkpoint: the same, as it lies in its file
   float_view values;                       ///< of what was read
 };
 
-/// director -> who asked for training.
+/// director -> the caller that pulls it.
 struct trained_model {
   uint64_t version = 0;
   stored_tensor parameters; ///< in working order
 };
 
 /// Writes a director's files, one after the other in the order they come, so that the director never
-/// waits for a disk (actors/director/checkpoint_writer.hpp). All is answered once it is done, or when
-/// it cannot be.
+/// waits for a disk (actors/director/checkpoint_writer.hpp). It answers each order when it is done, or has failed.
 using checkpoint_writer_actor =
   caf::typed_actor<caf::replies_to<range_order>::with<write_outcome>,
                    caf::replies_to<checkpoint_order>::with<write_outcome>,
