@@ -1,6 +1,6 @@
-// Exchange port: a tensor exchange and the ways to its peers. It knows peers by name outside and by
-// number inside, and turns what the exchange wants sent into messages. Nodes and the director have
-// one each.
+// Exchange port: a tensor exchange and the handles of its peers. Its callers know peers by name,
+// the exchange by number. The port turns the exchange's effects into messages. Each node has one,
+// and so has the director.
 
 #pragma once
 
@@ -34,7 +34,7 @@ public:
   tensor_exchange* operator->() { return &exchange_; }
   const tensor_exchange* operator->() const { return &exchange_; }
 
-  /// A process's number: the same as long as this lives, never on a wire.
+  /// A process's number: fixed for the life of this port, never on a wire.
   peer_id id_of(const std::string& process) {
     const auto found = std::ranges::find(names_, process);
     const auto place = found - names_.begin();
@@ -42,7 +42,7 @@ public:
       names_.push_back(process);
     return static_cast<peer_id>(1 + place);
   }
-  /// Nothing for a process that was never heard of.
+  /// Nothing for a process without a number.
   std::optional<peer_id> find(const speaker& who) const {
     if (who.is_director)
       return peer_id::director;
@@ -51,13 +51,13 @@ public:
       return std::nullopt;
     return static_cast<peer_id>(1 + (found - names_.begin()));
   }
-  /// Of a process; empty for the director.
+  /// A process's name; empty for the director.
   const std::string& name_of(peer_id who) const {
     static const std::string none;
     return who == peer_id::director ? none : names_.at(static_cast<size_t>(who) - 1);
   }
 
-  /// There is a link. `over_wire`: what goes there counts as sent.
+  /// Opens the link to a peer. `over_wire`: pieces to this peer count as sent.
   void open(peer_id who, uint64_t link, const tensor_actor& way, bool over_wire) {
     ways_[who] = {way, link, 0};
     exchange_.link_opened(who, link, over_wire);
@@ -69,27 +69,27 @@ public:
     exchange_.link_closed(who);
   }
 
-  /// Which way pieces go there now.
+  /// Which way pieces go to this peer now.
   carrier_choice carrier_to(peer_id who) const {
     return carrier_ && who != peer_id::director ? carrier_->way_to(name_of(who))
                                                 : carrier_choice::messages;
   }
 
-  /// From now on what goes over links is recorded, in a row each. Null: it is not.
+  /// Records the traffic of each link in a row of its own from now on. Null: nothing.
   void record(std::shared_ptr<run_recorder> trace) {
     if (!trace)
       return;
     trace_ = std::move(trace);
     waits_ = ring_of(trace_, self_.is_director ? "director's links" : "links");
   }
-  /// Whether anything waits for credit is looked at when this is called.
+  /// Records whether any range waits for credit now.
   void note_credit() {
     if (!waits_ || (exchange_.figures().ranges_waiting > 0) == (wait_ != nullptr))
       return;
     wait_ = wait_ ? nullptr : std::make_unique<traced_work>(waits_.get(), trace_kind::credit, 0, 0);
   }
 
-  // ---- The wire; strangers are not listened to ----
+  // ---- Messages from peers; those of unknown processes are ignored ----
 
   piece_verdict on(const sent_piece& news, moment now) {
     const auto from = find(news.by);
@@ -111,12 +111,13 @@ public:
       exchange_.on_stamp(*from, news.what);
   }
 
-  /// Sends what there is to be sent; `take` is told what has arrived and what is asked for, and may
-  /// use the exchange. Call it after whatever may have led to something.
+  /// Carries out the effects of the exchange: sends messages, and gives `take` the tensors that
+  /// have arrived or are asked for. `take` may use the exchange. Call it after each use of the
+  /// exchange.
   template <class Self, class Function>
   void settle(Self* self, const Function& take) {
     if (std::exchange(is_settling_, true))
-      return; // what is new is seen to below
+      return; // the call under way takes new effects, too
     for (exchange_.take_effects(effects_); !effects_.empty(); exchange_.take_effects(effects_))
       for (auto& effect : effects_)
         std::visit(
@@ -138,9 +139,10 @@ public:
     is_settling_ = false;
   }
 
-  /// Called for each piece that is due, while `settle` lasts. True: it will be given, later.
+  /// `settle` calls it for each piece that is due. True: the node will `give` the piece later.
   std::function<bool(const piece_due&)> on_due;
-  /// Sends a piece that was due, with its values; not when the link it had credit on is gone.
+  /// Sends a piece that was due, with its values. Does nothing when the link it had credit on is
+  /// gone.
   template <class Self>
   void give(Self* self, peer_id to, tensor_piece what) {
     const auto found = ways_.find(to);
@@ -150,7 +152,7 @@ public:
     send(self, to, sent_piece{{self_, std::move(what)}});
   }
 
-  /// A question beside those of the exchange: for what goes with a tensor that is here.
+  /// Sends a want that is not the exchange's own: for numbers that belong to a tensor already here.
   template <class Self>
   void ask(Self* self, peer_id who, const tensor_want& what) const {
     send(self, who, sent_want{{self_, what}});
@@ -174,8 +176,8 @@ private:
       send(self, x.to, sent_credit{{self_, x.what}});
   }
 
-  /// Not while pieces are due: they would count as lost, and there would be credit for them twice. It is
-  /// asked again.
+  /// Asks for credit, but not while pieces are due: they would count as lost and get credit twice.
+  /// The exchange asks again.
   template <class Self>
   void ask_credit(Self* self, const send_stamp& x) const {
     const auto found = ways_.find(x.to);
@@ -195,7 +197,7 @@ private:
     if (!carries(to, message.what))
       send<Self, sent_piece>(self, to, std::move(message));
   }
-  /// Not to the director, who is beside a node and has no carrier.
+  /// False for the director: it has no carrier.
   template <class... Ts>
   bool carries(peer_id to, const Ts&... what) const {
     return carrier_ && to != peer_id::director && carrier_->carry(name_of(to), what...);

@@ -1,7 +1,7 @@
-// The actor's edge. An exception that leaves a handler ends the actor, and its text becomes the
-// reason that its monitors see: below this edge nothing is caught, above it nothing is thrown. And
-// whatever direction of rounding the host has set on its threads, below this edge numbers are
-// computed as ever, and the thread leaves as it came: on it run the host's own actors too.
+// The edge of an actor: code below it catches no exception, code above it sees none. An exception
+// that leaves a handler ends the actor, and its text becomes the reason that monitors get. Handlers
+// compute in default rounding, whatever the host has set on its threads. Afterwards the thread has
+// the host's rounding again, for the host's own actors.
 
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace troupe {
 
-/// An actor whose handlers, its making and what ends it included, run in default rounding.
+/// An actor whose handlers, constructor and destructor included, run in default rounding.
 template <class Base>
 class rounds_by_default : public Base {
 public:
@@ -40,10 +40,10 @@ public:
 template <class Handle, class State>
 using self_pointer = caf::stateful_actor<State, rounds_by_default<typename Handle::base>>*;
 
-/// What an actor leaves that ran out of memory.
+/// The reason of an actor that ran out of memory.
 inline constexpr std::string_view memory_shortage = "there is not enough memory";
 
-/// What an exception says, with what the actor was at if its state can tell (`work_in_hand`).
+/// An exception's text, with the actor's current work if its state has `work_in_hand`.
 template <class State>
 std::string with_work(const State& state, std::string what) {
   if constexpr (requires { state.work_in_hand(); })
@@ -52,7 +52,7 @@ std::string with_work(const State& state, std::string what) {
   return what;
 }
 
-/// What an actor ends with: why, for people, and the exit code of a run that ends with it.
+/// An actor's exit reason: a text for people, and the exit code of a run that it ends.
 inline caf::error end_reason(failure_code code, std::string what) {
   return caf::make_error(caf::sec::runtime_error, std::move(what), static_cast<uint8_t>(code));
 }
@@ -75,12 +75,12 @@ void guard(caf::stateful_actor<State, rounds_by_default<Base>>* self) {
       return end_reason(failure_code::internal, with_work(self->state, "an unknown exception"));
     }
   });
-  // Whoever cannot read a message answers with an error, though nobody asked: that is no reason to
-  // end. An answer that was asked for has a handler of its own.
+  // An actor that cannot read a message answers with an error, even where no answer was asked for.
+  // Such an error must not end this actor. Requests have error handlers of their own.
   self->set_error_handler([](caf::error&) {});
 }
 
-/// Why an actor ended, for people: its own words when it left some.
+/// Why an actor ended, for people: its own text if its exit reason has one.
 inline std::string reason_text(const caf::actor_system& system, const caf::error& reason) {
   if (reason == caf::sec::runtime_error &&
       (reason.context().match_elements<std::string>() ||
@@ -89,7 +89,7 @@ inline std::string reason_text(const caf::actor_system& system, const caf::error
   return system.render(reason);
 }
 
-/// The code that an actor of this process ended with (`end_reason`); internal when it left none.
+/// The code of an actor of this process that ended (`end_reason`); internal when it has none.
 inline failure_code code_of(const caf::error& reason) {
   const bool has_code =
     reason == caf::sec::runtime_error && reason.context().match_elements<std::string, uint8_t>();
@@ -97,8 +97,8 @@ inline failure_code code_of(const caf::error& reason) {
                   : failure_code::internal;
 }
 
-/// Why a run ends with a part of it, behind `what`. Damaged data or a want of memory is no defect of
-/// the program: the code is the one that the part ended with.
+/// Why a run ends when one of its actors has ended; `what` comes first. The code is the actor's,
+/// because damaged data or lack of memory is no defect of the program.
 inline failure loss_failure(const caf::actor_system& system, const caf::error& reason,
                             const std::string& what = {}) {
   return {code_of(reason), what + reason_text(system, reason)};

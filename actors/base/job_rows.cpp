@@ -12,7 +12,7 @@ namespace troupe {
 
 namespace {
 
-/// Names of more rows fill a screen and help nobody.
+/// More row numbers fill a screen and do not help.
 constexpr size_t named_rows_max = 64;
 
 } // namespace
@@ -36,7 +36,7 @@ batch job_rows::of_slice(uint64_t step, size_t slice, batch_reader& reader) cons
 }
 
 std::vector<size_t> job_rows::numbers(uint64_t step, size_t slice) const {
-  // Named by the order alone: rows that cannot be read are those that are asked for.
+  // Computed from the order alone: callers also ask for rows that cannot be read.
   if (lanes_)
     return lanes_->numbers(step, slice);
   const auto positions = plan_.rows_of_slice(step, slice);
@@ -155,7 +155,7 @@ lane_windows::open(uint64_t epoch, size_t slice, const index_range& positions, b
   std::vector<window_ptr> result;
   for (auto number = first; number <= last; ++number)
     result.push_back(find_or_open(epoch, slice, number));
-  // What was used before these is let go of first: its chunks make room for those that come.
+  // Releases older windows first: their chunks make room for the new ones.
   auto& known = windows_[slice];
   while (known.size() > result.size() + 1)
     known.pop_back();

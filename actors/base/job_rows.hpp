@@ -1,5 +1,5 @@
-// The rows that a job computes on: of a slice of a step, of a chunk of an evaluation. One for all
-// replicas, trainers and solvers of a process; what they compute on follows from the job alone.
+// The rows that a job computes on: of a slice of a step, of a chunk of an evaluation. All replicas, trainers and
+// solvers of a process share one object; its answers follow from the job alone.
 
 #pragma once
 
@@ -23,30 +23,30 @@
 
 namespace troupe {
 
-// The windows of lanes (coordinators/step/lane_order.hpp) that a process is at: of each slice that
-// somebody here computes, the one it trains on and the one that comes next, whose chunks are read
-// meanwhile. Slices come and go with the views; a slice that is new here costs its window to be read.
+// The windows of lanes (coordinators/step/lane_order.hpp) that a process reads now. For each slice of its replicas
+// these are the current window and the next, whose chunks it reads meanwhile. Slices come and go with the views; a new
+// slice costs the reading of its window.
 //
 // Memory: at most two windows for each slice, and the chunks of both (one more where a step has
 // rows of two). Opening a window takes its permutation: some 15 ns a row, once.
 
 class lane_windows {
 public:
-  /// The rows of `source`, in the order of lanes.
+  /// `source`: its rows are visited in the order of lanes.
   lane_windows(std::shared_ptr<const row_source> source, const lane_options& options);
   ~lane_windows();
 
   /// The rows of a slice of a step; good until the reader's next use. Thread-safe.
   batch of_slice(uint64_t step, size_t slice, batch_reader& reader);
 
-  /// Their numbers, without the rows.
+  /// The numbers of these rows, without the rows.
   std::vector<size_t> numbers(uint64_t step, size_t slice) const;
 
 private:
   struct window;
   using window_ptr = std::shared_ptr<window>;
 
-  /// The windows with these positions of a slice's lane, in order; the one behind them is opened.
+  /// The windows with these positions of a slice's lane, in order. `goes_on`: opens the next one, too.
   std::vector<window_ptr> open(uint64_t epoch, size_t slice, const index_range& positions,
                                bool goes_on);
   window_ptr find_or_open(uint64_t epoch, size_t slice, size_t number);
@@ -87,7 +87,7 @@ public:
     return {rows_.test->row_count(), rows_.validation->row_count()};
   }
 
-  /// What evaluations judge beside the loss.
+  /// The metrics of evaluations beside the loss.
   const metric_set& metrics() const { return metrics_; }
 
   const std::shared_ptr<const row_source>& train() const { return rows_.train; }
@@ -95,10 +95,10 @@ public:
   std::vector<size_t> numbers(uint64_t step, size_t slice) const;
   size_t training_row_count() const { return rows_.train->row_count(); }
 
-  /// They stay good until the reader's next use. Thread-safe, as long as each has its own reader.
+  /// The rows of a slice; valid until the reader's next use. Thread-safe if each thread has its own reader.
   batch of_slice(uint64_t step, size_t slice, batch_reader& reader) const;
 
-  /// Likewise; first the chunks of the test rows, then those of the validation rows.
+  /// The rows of a chunk; valid likewise. First come the chunks of the test rows, then those of the validation rows.
   batch of_chunk(size_t chunk, batch_reader& reader) const;
 
 private:
@@ -120,20 +120,20 @@ inline void add_chunk(evaluation& out, const model& network, const metric_set& m
     out.metrics.push_back(metrics.judge(network, parameters, rows, memory));
 }
 
-// Row namer: which rows of the data a slice of a step trains on, as people count them: from 1, in the
-// order they were read, those kept for testing included.
+// Row namer: names, for people, the rows of the data that a slice of a step trains on. It counts from 1, in the order
+// of the file, rows kept for testing included.
 struct row_namer {
   std::shared_ptr<const job_rows> rows;
   uint64_t seed = 0;     ///< of the job
   std::string file;      ///< empty: the rows were made, or given
   part_fractions kept{}; ///< of the rows of `file`: for testing, for validation
   size_t chunk_rows = 0; ///< where rows lie in chunks; 0: they do not
-  /// Where they lie in the data if that is known; null: as (seed, kept) decide.
+  /// Numbers of the training rows in the data, if known; null: (seed, kept) decide.
   std::shared_ptr<const std::vector<uint32_t>> source{};
 
   /// Rows of the data, from 0, in the order they are trained on.
   std::vector<size_t> rows_of(uint64_t step, size_t slice) const;
-  /// "rows 3, 17 and 40 of digits.csv", ascending; of many the first ones.
+  /// "rows 3, 17 and 40 of digits.csv", ascending; of many only the first.
   std::string words(uint64_t step, std::span<const size_t> slices) const {
     return words(step, 1, slices);
   }

@@ -1,6 +1,6 @@
-// Piece carrier: a way for pieces beside the messages of the actor system. What it does not take
-// goes as a message, as everything did before; what it takes arrives at the other exchange as the
-// same piece, later, or never (docs/protocol.md, "Carriers").
+// Piece carrier: a way for pieces beside the messages of the actor system. A piece that it takes
+// arrives at the other exchange unchanged, later, or never. A piece that it refuses goes as a
+// message (docs/protocol.md, "Carriers").
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-/// What a position says of a link: this much was sent, what has come? Or: this much has come.
+/// What a link position means: `stamp`, so much was sent; `credit`, so much has come.
 enum class position_word : uint8_t { stamp, credit };
 
 class piece_carrier {
@@ -22,9 +22,9 @@ public:
   /// Which way pieces go to this process now: messages where there is no other.
   virtual carrier_choice way_to(const std::string& process) const = 0;
 
-  /// Called in a turn of the node. False: there is no such way to this process, or not for this.
+  /// The node calls it. False: the carrier has no way to this process, or not for this piece.
   virtual bool carry(const std::string& process, const tensor_piece& piece) = 0;
-  /// Behind the pieces that were given before.
+  /// The position travels behind the pieces that were carried before.
   virtual bool carry(const std::string& process, position_word word, const link_position& what) = 0;
 };
 

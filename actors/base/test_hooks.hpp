@@ -1,5 +1,5 @@
-// Deliberate faults, for tests only: they show that the tests of a property can fail. Nothing in
-// the command or in `train` sets them; one can be asked for by the environment.
+// Deliberate faults, for tests only: they show that the tests of a property can fail. Neither the command nor `train`
+// sets them; an environment variable can ask for one.
 
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace troupe {
 
-/// A step that a shard applied: whose gradients went into it, and what came of it.
+/// A step that a shard applied: the gradients in it, and the result.
 struct applied_step {
   uint64_t term = 0;
   uint64_t step = 0;
   index_range elements;                ///< of the model
-  const std::vector<tree_node>& nodes; ///< whose sums were added
+  const std::vector<tree_node>& nodes; ///< the tree nodes whose sums the shard added
   uint64_t sample_count = 0;
   std::span<const float> parameters; ///< of `elements`, after the step
 };
@@ -47,9 +47,9 @@ struct trainer_event {
 };
 
 struct test_hooks {
-  /// Told by parameter servers, in their own turn.
+  /// Parameter servers call it, in their own turn.
   std::function<void(const trainer_event&)> on_trainer;
-  /// Told by shards, in their own turn.
+  /// Shards call it, in their own turn.
   std::function<void(const applied_step&)> on_applied;
   /// Shards add contributions in the order they arrive instead of along the tree.
   bool add_in_order_of_arrival = false;
@@ -62,19 +62,18 @@ struct test_hooks {
   float poison = 0;
   /// Replicas leave out the last value of what they send of this step.
   std::optional<uint64_t> cut_step;
-  /// Clients of an order of a federated round; 0: by how many trainers there are.
+  /// Clients of an order of a federated round; 0: the number of trainers decides.
   size_t clients_of_order = 0;
-  /// Whoever computes on this row of the data, counted from 1 as a row namer does, ends: with its
-  /// process, or by an exception. Of real processes TROUPE_TEST_CRASHING_ROW says so ("17", "17 throws").
+  /// A replica or trainer that computes on this row of the data ends its process, or throws. Rows count from 1, as in
+  /// row_namer. Real processes read TROUPE_TEST_CRASHING_ROW ("17", "17 throws").
   std::optional<size_t> crashing_row;
   bool crash_throws = false;
-  /// How much later than it could this trainer answers what begins at this step; it is counted as
-  /// time of computing.
+  /// Delay of this trainer's answer to an order that begins at this step. It counts as computing time.
   std::function<std::chrono::nanoseconds(uint64_t trainer, uint64_t step)> answer_delay;
 };
 
-/// Those of `options`, which have a pointer to them: their header is installed, this one is not. Copies of the options
-/// made before do not change.
+/// The hooks of `options`, made on the first call. Options hold a pointer, because their header is installed and this
+/// one is not. Earlier copies of the options do not change.
 template <class Options>
 test_hooks& hooks_of(Options& options) {
   auto& x = options.hooks;
@@ -83,10 +82,10 @@ test_hooks& hooks_of(Options& options) {
   return *x;
 }
 
-/// These, and what the environment asks for; null: none.
+/// `given` and the hooks that the environment asks for; null: none given.
 test_hooks with_environment(const std::shared_ptr<test_hooks>& given);
 
-/// Ends as `crashing_row` has it when it is one of these, from 0 as data files count them.
+/// Crashes as `crashing_row` asks if that row is among `rows`, which count from 0.
 void crash_if_asked(const test_hooks& hooks, std::span<const size_t> rows);
 
 } // namespace troupe

@@ -31,7 +31,7 @@ float_window version_buffers::at(uint64_t version) {
 
 namespace {
 
-// Blocks of several vectors of a state must not change places unseen either.
+// The hash must also change when blocks of different state vectors change places.
 constexpr int vector_bits = 48;
 
 hash_sum sum_of_blocks(size_t vector, size_t first_block, std::span<const float> values) {

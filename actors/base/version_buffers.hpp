@@ -1,6 +1,6 @@
-// The parameters of each version, once for each process: all shards of a process write their spans
-// of a version into one buffer, so replicas find a whole version in one place and nothing is
-// copied. Where models are split, buffers hold the elements that this process computes with or owns.
+// The parameters of each version, one buffer for each process. All shards of a process write their spans into it, so
+// replicas find a whole version in one place, without a copy. Where models are split, buffers hold only the elements
+// that this process computes with or owns.
 
 #pragma once
 
@@ -22,17 +22,16 @@ class version_buffers {
 public:
   explicit version_buffers(size_t parameter_count)
     : version_buffers(std::make_shared<buffer_pool>(parameter_count)) {}
-  /// With buffers from a pool that others use as well.
+  /// With buffers from a shared pool.
   explicit version_buffers(std::shared_ptr<buffer_pool> pool)
     : whole_(std::move(pool)), pool_(whole_) {}
 
-  /// From now on buffers hold these elements; null: all. What was made before is let go, and stays
-  /// good for who has it.
+  /// Buffers hold these elements from now on; null: all. Drops older buffers; actors that hold one may still use it.
   void set_window(std::shared_ptr<const element_window> window);
   std::shared_ptr<const element_window> window() const;
 
   /// The buffer of `version`, made when first asked for. A shard that asks for v + 1 has seen every
-  /// replica work on v, so no shard will ask for v - 1 again: it is let go. Thread-safe.
+  /// replica work on v, so no shard will ask for v - 1 again, and its buffer is dropped. Thread-safe.
   float_window at(uint64_t version);
   buffer of(uint64_t version) { return at(version).storage; }
 
@@ -44,14 +43,14 @@ private:
   std::map<uint64_t, buffer> kept_;
 };
 
-// The hash of some blocks of a version, as whoever owns them tells it (models/base/version_hash.hpp).
+// The hash of some blocks of a version, from their owner (models/base/version_hash.hpp).
 
 /// Of the blocks (coordinators/step/placement.hpp) from `first_block` on. `parameters` and each vector of
 /// `state` are of the same elements; the last block may be short.
 version_hash hash_of_blocks(size_t first_block, std::span<const float> parameters,
                             const std::vector<std::span<const float>>& state = {});
 
-/// For the director, from whoever owns a whole version.
+/// The report to the director of an actor that owns a whole version.
 span_hash whole_hash(uint64_t term, uint64_t version, const const_buffer& parameters);
 
 } // namespace troupe

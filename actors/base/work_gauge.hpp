@@ -1,9 +1,9 @@
-// Work gauge: what a computing actor is at, for others of its process to read without asking it.
+// Work gauge: shows what a computing actor works on; other threads of its process read it.
 //
-// An actor that computes answers no message, so only this tells one that works from one that
-// hangs. It is told of each piece of work (a slice's gradient, a chunk of an evaluation) as it
-// begins and as it ends; whoever judges compares a piece with the longest one that ended
-// (coordinators/membership/work_watch.hpp). One thread writes, any may read.
+// A computing actor answers no message, so only the gauge shows whether it works or hangs. The
+// actor marks the beginning and the end of each piece of work: a slice's gradient, a chunk of an
+// evaluation. The work watch compares a piece with the longest one that ended
+// (coordinators/membership/work_watch.hpp). One thread writes, any thread may read.
 
 #pragma once
 
@@ -42,10 +42,10 @@ public:
     since_ = 0;
   }
 
-  /// The whole process stood still until now: the piece under way counts from now on, and what ended
-  /// since is no measure. Any thread.
+  /// Call it after the whole process stood still: the piece under way counts from now, and the
+  /// longest piece is forgotten. Any thread.
   void restart(moment now) {
-    if (auto begin = since_.load(); begin != 0) // else it ended, or ends just now
+    if (auto begin = since_.load(); begin != 0) // else the piece has ended
       since_.compare_exchange_strong(begin, now.time_since_epoch().count());
     longest_ = 0;
   }
@@ -55,11 +55,11 @@ public:
     const auto begin = since_.load();
     return begin == 0 ? std::nullopt : std::optional{moment{moment::duration{begin}}};
   }
-  /// Of the piece under way, or of the last; of the one that begins just now, perhaps.
+  /// The piece under way, or the last one. A reader may already see the next piece.
   work_name what() const { return {kind_, step_, object_}; }
   /// When a piece ended last.
   moment changed() const { return moment{moment::duration{changed_}}; }
-  /// Of the measured pieces that ended; zero when none has.
+  /// The longest measured piece that ended; zero when none has.
   moment::duration longest() const { return moment::duration{longest_}; }
 
 private:

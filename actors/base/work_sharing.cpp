@@ -22,7 +22,7 @@ namespace troupe {
 
 namespace {
 
-/// Whose worker this thread is, and since when it has its job.
+/// The system whose worker this thread is, and when the worker took its job.
 thread_local const caf::actor_system* system_of_worker = nullptr;
 thread_local std::chrono::steady_clock::time_point job_begin;
 
@@ -35,7 +35,7 @@ public:
       const std::lock_guard guard{mutex_};
       jobs_.push_back(job);
       job_count_.store(jobs_.size(), std::memory_order_release);
-      // Who looks out takes a job without being woken.
+      // A thread that looks out takes a job without being woken.
       wakes = sleeping_ > 0 && jobs_.size() > looking_;
     }
     if (wakes)
@@ -83,11 +83,11 @@ private:
     return job;
   }
 
-  /// True: something was done. Of several threads one takes turns.
+  /// True: something was done. Only one thread at a time takes turns.
   template <class Predicate>
   bool take_turns(const Predicate& is_wanted) {
     const std::unique_lock guard{turn_, std::try_to_lock};
-    job_begin = std::chrono::steady_clock::time_point::max(); // it has none
+    job_begin = std::chrono::steady_clock::time_point::max(); // a turn is no job
     bool any = false;
     if (guard)
       for (const auto& x : beside_)
@@ -162,7 +162,7 @@ public:
   }
 };
 
-/// Null for a system that shares work in another way.
+/// Null for a system with another scheduler.
 job_queue* jobs_of(caf::actor_system& system) {
   auto* own = dynamic_cast<caf::scheduler::coordinator<watchful_sharing>*>(&system.scheduler());
   return own ? &own->data().jobs : nullptr;

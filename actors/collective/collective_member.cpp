@@ -87,7 +87,7 @@ bool collective_member_state::speaks_for(uint64_t member) const {
          (!peers_[member].is_far || self_->current_sender() == peers_[member].address);
 }
 
-// What comes over a wire is no larger than a piece; in one process it is a pointer.
+// Over a wire a member sends at most a piece at once; within a process a part is a pointer.
 void collective_member_state::on_part(const collective_part& news) {
   if (!speaks_for(news.from))
     return;
@@ -110,7 +110,7 @@ void collective_member_state::on_failure(const collective_failure& news) {
 void collective_member_state::on_down(const caf::down_msg& news) {
   const auto place = std::ranges::find(peers_, news.source, &peer_place::address);
   const auto member = static_cast<size_t>(place - peers_.begin());
-  // Of a process that ends either may come first: that its members have, or its connection.
+  // When a process ends, either may come first: the end of its members, or of its connection.
   const bool is_gone = place != peers_.end() && place->is_far &&
                        (news.reason == caf::exit_reason::remote_link_unreachable ||
                         news.reason == caf::exit_reason::user_shutdown);
@@ -132,7 +132,7 @@ caf::result<atom::stop> collective_member_state::on_stop() {
   return promise;
 }
 
-// What was sent before a ping has come with it.
+// A pong proves that the other member has all that was sent before the ping.
 void collective_member_state::confirm_stop() {
   if (!stop_.pending() || !departing_->empty() || !pongs_awaited_.empty())
     return;
@@ -148,7 +148,7 @@ void collective_member_state::confirm_stop() {
     stop_.deliver(atom::stop_v);
 }
 
-// Or it is lost, and says nothing any more.
+// Called for a pong, and for a member that is lost or does not answer.
 void collective_member_state::on_pong(size_t member) {
   if (pongs_awaited_.erase(member) > 0 && pongs_awaited_.empty() && stop_.pending())
     stop_.deliver(atom::stop_v);

@@ -5,18 +5,17 @@
 //   self->request(members[k], timeout, atom::all_reduce_v, round, payload{mine, 0, mine.size()})
 //     .then([=](const payload& sum) { .. }, [=](const caf::error& why) { .. });
 //
-// Each round is answered once: with values, or with collective_failed and the name of a member, by
-// its deadline. The timeout is longer, and for a member that dies itself.
+// Each call is answered once by the round's deadline: with values, or with collective_failed and the name of a member.
+// The caller's timeout should be longer; it expires only if its own member dies.
 //
-// Others read the values that were handed over even after the answer, so they are never written
-// again: the next round's are in another buffer (a buffer_pool has those that nobody reads).
+// Other members may read a caller's values even after the answer: never write to them again. Put the next round's
+// values in another buffer; a buffer_pool has buffers that no member reads.
 //
-// Members of several processes come together by a networked_collective (actors/net/collective). What
-// goes to another process goes in pieces; nothing of another process's is believed that it does not
-// say of itself.
+// A networked_collective (actors/net/collective) brings members of several processes together. Parts go to another
+// process in pieces. A member believes of a member of another process only what that member itself sends.
 //
-// A member ends when nobody holds it any more; over a wire, with its networked_collective. An actor that is linked to its member takes it along
-// when it dies, and so the others hear of it.
+// A member ends with its last handle; over a wire, with its networked_collective. An actor that is linked to its member
+// takes it along when it dies, so the other members notice.
 
 #pragma once
 
@@ -38,11 +37,11 @@
 
 namespace troupe {
 
-/// How often a member with open rounds looks at the clock: what a round may outlive its deadline.
+/// How often a member with open rounds looks at the clock. A round may end this much after its deadline.
 inline constexpr milliseconds collective_tick_interval{50};
 
-/// For another process to say that it is there. A round trip takes milliseconds; doubled, a member that
-/// leaves waits twice as long for one that hangs.
+/// How long a member that leaves waits for another process's pong. A round trip takes milliseconds; doubled, the member
+/// waits twice as long for a process that hangs.
 inline constexpr milliseconds collective_farewell_deadline{5'000};
 
 struct collective_member_options {
@@ -76,7 +75,7 @@ private:
   void on_down(const caf::down_msg& news);
   void on_tick();
 
-  /// Whether this is said by the member itself; of one in this process always.
+  /// True if the current message's sender is this member. Members of this process are trusted.
   bool speaks_for(uint64_t member) const;
   void carry_out(collective_outcome outcome);
   void send(departing_parts::pieces pieces);

@@ -58,7 +58,7 @@ caf::result<gradient_work> coordinate_gradients_state::on_pull(uint64_t trainer)
 }
 
 gradient_report coordinate_gradients_state::on_offer(const gradient_offer& news) {
-  if (!news.gradient_sum.intact()) // its ticket stays open: it may be sent again
+  if (!news.gradient_sum.intact()) // its ticket stays open: the trainer may send it again
     return {staleness_verdict::refuse, "the gradient was damaged on its way", 0,
             rule_->gradients().update_count()};
   const auto pushed =

@@ -1,12 +1,13 @@
-// Gradients coordinator as an actor: trainers anywhere pull parameters, compute gradients at them
-// and hand them in; it moves the main model (coordinators/modes/asynchronous_coordinator.hpp
-// decides who waits and what is too late).
+// Gradients coordinator as an actor: it owns the main model. Trainers in any process pull its
+// parameters, compute gradients at them and hand these in; it applies them.
+// coordinators/modes/asynchronous_coordinator.hpp decides which trainer waits and which gradient is
+// too late.
 //
 //   trainer --pull, its index--> coordinator --gradient_work--> trainer     (later if it has to wait)
 //   trainer --gradient_offer---> coordinator --gradient_report--> trainer
 //
-// A trainer that says where it is (its index, a listener) is counted out when it ends, so that
-// nobody waits for it, and counted in again when somebody says the same index anew.
+// A trainer may register its index with a listener actor. When the listener ends, no other trainer
+// waits for this one any more. It counts again when its index is registered anew.
 
 #pragma once
 
@@ -48,7 +49,7 @@ private:
   void on_down(const caf::down_msg& news);
   parameter_span main_model() const;
 
-  /// Answers trainers that were told to wait and need not any more.
+  /// Answers the pulls of trainers that need not wait any more.
   void release(const std::vector<size_t>& trainers);
   void refuse_waiting(uint64_t trainer);
 

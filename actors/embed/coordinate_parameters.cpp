@@ -31,7 +31,7 @@ merge_report coordinate_parameters_state::on_model(const child_model& news) {
     return last;
   merge_report result;
   result.verdict = parameters_verdict::misfit;
-  if (came_already) { // or it is the first one of another life
+  if (came_already) { // or it is the first one of a restarted child
     result.reason = "the child has ended: it says where it is before it hands in another model";
   } else if (!news.values.intact()) {
     result.reason = "the model was damaged on its way";
@@ -45,7 +45,7 @@ merge_report coordinate_parameters_state::on_model(const child_model& news) {
   }
   result.child = news.child;
   result.number = news.number;
-  if (!came_already && news.values.intact()) // a damaged one may be sent again
+  if (!came_already && news.values.intact()) // the child may send a damaged one again
     last = result;
   return result;
 }

@@ -1,14 +1,16 @@
-// Parameters coordinator as an actor: children anywhere train models of their own and send them; it
-// merges them into the main model (coordinators/modes/parameters_coordinator.hpp decides when and
-// how), and answers each with what became of its model.
+// Parameters coordinator as an actor: it owns the main model. Children in any process train models
+// of their own and send them. The coordinator merges them into the main model and answers each
+// child with what became of its model. coordinators/modes/parameters_coordinator.hpp decides when
+// and how it merges.
 //
 //   auto main = system.spawn(coordinate_parameters, coordinate_parameters_options{rule, initial});
 //   self->request(main, timeout, child_model{7, 1, values, 120}).receive(
 //     [](const merge_report& report) { .. }, ..);
 //
-// A child that says where it is (its number, a listener) is sent the main model after each round if
-// the rule's `push` is set. Once it has ended nobody waits for it. When it says where it is anew, with
-// another listener, it counts its models from 1 again. Its mailbox is the queue.
+// A child may register its number with a listener actor. If the rule's `push` is set, the
+// coordinator sends the listener the main model after each round. When the listener ends, no round
+// waits for this child any more. A child that registers another listener counts its models from 1
+// again.
 
 #pragma once
 
@@ -25,8 +27,8 @@
 
 namespace troupe {
 
-/// How often a coordinator whose rounds end by time looks at the clock. Half of it, on average, is
-/// what a round takes longer than its period.
+/// How often a coordinator whose rounds end by time looks at the clock. On average a round ends
+/// half of it late.
 inline constexpr milliseconds coordinator_tick_interval{50};
 
 struct coordinate_parameters_options {
@@ -44,10 +46,10 @@ public:
   static inline const char* name = "parameters-coordinator";
 
 private:
-  /// A child's last answer, and in which life of the child.
+  /// A child's last answer, and the child's life in which it was sent.
   struct last_answer {
     merge_report report;
-    caf::actor_addr life; ///< its listener; null: it never said where it is
+    caf::actor_addr life; ///< its listener; null: it never registered one
   };
 
   merge_report on_model(const child_model& news);
@@ -58,7 +60,7 @@ private:
   parameter_span main_model() const;
 
   merge_report report_of(const parameters_outcome& outcome) const;
-  /// Sends the main model to those who are to have it now.
+  /// Sends the main model to the listeners that the outcome names.
   void push(const parameters_outcome& outcome);
 
   parameters_coordinator_actor::pointer self_;

@@ -40,7 +40,8 @@ std::vector<std::string> indices(size_t count) {
   return result;
 }
 
-/// Rows that are all asked for at once are copied at once, where they are not as they are to be.
+/// True if the data set may read the caller's rows in place. False if it would copy them all at
+/// once anyway: they change (scaled, split) and a step is of all rows.
 bool may_lend(const estimator_options& x, size_t rows) {
   const bool are_as_given = !x.standardize && x.validation_fraction == 0;
   const bool in_batches = scope_of(x.optimizer.kind) != optimizer_scope::solver &&
@@ -88,7 +89,7 @@ training_result train_in_own_system(const job& x, std::shared_ptr<const prepared
   return train(system, x, std::move(data), options);
 }
 
-/// The scale of the targets, which are then of mean 0 and deviation 1; an empty one when they stay.
+/// Scales the targets to mean 0, deviation 1 and returns the scale; an empty one when they stay.
 standardization scale_targets(const estimator_options& options, dataset& rows) {
   if (!options.standardize_targets || rows.is_classification())
     return {};
@@ -191,7 +192,7 @@ void estimator::fit(dataset&& rows) {
   auto result = system_ ? train(*system_, x, data, watch) : train_in_own_system(x, data, watch);
   if (result.problem)
     throw failure(failure_code::diverged, *result.problem, {}, "lower the learning rate");
-  // Through the model file's own form: what is predicted here is what a saved model predicts.
+  // Goes through the form of the model file: the estimator predicts what a saved model predicts.
   safetensors_file file;
   file.metadata = model_metadata(result);
   file.layout = result.layout;

@@ -1,5 +1,4 @@
-// Estimator: fit, predict, score. Training for those who have rows in memory and want a model, not
-// a company of actors.
+// Estimator: fit, predict, score. It trains a model on rows in memory and hides the actors.
 //
 //   troupe::estimator_options options;
 //   options.model.hidden = {64};
@@ -8,8 +7,8 @@
 //   auto guesses = digits.predict_labels(more_images);
 //   digits.save("digits.safetensors");            // `troupe predict` reads it too
 //
-// It trains with the same actors as everything else: in an actor system of its own, started for
-// `fit` and ended after it, or in the application's. The bits of the result do not depend on it.
+// It trains with the same actors as `train`: in an actor system of its own, which lives as long as `fit` runs, or in
+// the application's. The bits of the result are the same.
 
 #pragma once
 
@@ -50,11 +49,11 @@ struct estimator_options {
   training_options training;
   uint64_t seed = 0;
   bool standardize = true; ///< features to mean 0, deviation 1; a saved model keeps the map
-  /// Targets to mean 0, deviation 1 while it trains: for predictions that are linear in the last layer, whose
-  /// weights and biases then take the map back. Losses in the history stay those of the scaled targets.
+  /// Scales targets to mean 0, deviation 1 while it trains, and the last layer's weights and biases back afterwards.
+  /// Works for predictions that are linear in the last layer. Losses in the history are those of the scaled targets.
   bool standardize_targets = false;
-  /// Rows that are not trained on but watched: the model then is that of the epoch with their least
-  /// loss (`training.keep_best`, `training.patience`). [0, 1)
+  /// Share of rows kept from training for validation, [0, 1). The model is then that of the epoch with their least loss
+  /// (`training.keep_best`, `training.patience`).
   double validation_fraction = 0;
   /// As in train_options (train.hpp), on the thread that waits in `fit`. Stopped training leaves the
   /// model of the version it reached, or the best one if that is kept.
@@ -62,7 +61,7 @@ struct estimator_options {
   std::function<bool()> stop_requested{};
 };
 
-/// Rows that somebody else owns: dense, row-major.
+/// Rows that the caller owns: dense, row-major.
 struct matrix_view {
   std::span<const float> values; ///< rows x columns
   size_t rows = 0;
@@ -79,8 +78,8 @@ public:
   /// Uses an actor system of its own, with a thread for each core.
   explicit estimator(estimator_options options = {});
 
-  /// Uses the application's, which `configure` (train.hpp) was called for and which must outlive
-  /// the estimator.
+  /// Uses the application's actor system, whose configuration went through `configure` (train.hpp). It must outlive the
+  /// estimator.
   explicit estimator(caf::actor_system& system, estimator_options options = {});
 
   /// Learns classes: any numbers, at least two different ones. A second `fit` starts anew. With an actor system

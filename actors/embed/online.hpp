@@ -1,14 +1,14 @@
-// Online learner as an actor: any number of actors send it batches, it learns them in the order
-// they arrive, and answers each with a verdict. Whoever serves predictions pulls the parameters in
-// use; an update that went wrong never reaches them (coordinators/modes/online_learner.hpp
+// Online learner as an actor: any number of actors send it batches. It learns them in the order
+// they arrive, and answers each with a verdict. An actor that serves predictions pulls the current
+// parameters; they never include an update that went wrong (coordinators/modes/online_learner.hpp
 // decides).
 //
 //   auto learner = system.spawn(online, online_options{network, parameters, {}, {}});
 //   self->request(learner, timeout, online_batch{..}).receive(
 //     [](const online_report& report) { std::puts(report.reason.c_str()); }, ..);
 //
-// A batch is learned in a turn of its own, between the messages that have come meanwhile: a pull
-// waits for one batch at most, and what comes while `queue_max` batches wait is refused.
+// The actor learns each batch in a turn of its own, between its other messages: a pull waits for
+// one batch at most. While `queue_max` batches wait it refuses further ones.
 
 #pragma once
 

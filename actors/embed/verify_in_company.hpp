@@ -1,6 +1,5 @@
-// A contract test of kinds that an application adds, in their place: a job of theirs, trained by
-// companies of one to three replicas, ends with the same bits (models/verify/verify.hpp has the tests of
-// a kind alone).
+// A contract test for an application's own kinds in real training: one to three replicas train a job with them, and all
+// runs must end with the same bits. models/verify/verify.hpp tests a kind alone.
 
 #pragma once
 
@@ -13,11 +12,10 @@
 
 namespace troupe {
 
-/// Trains `x`, which must be synchronous or merge members (`training.strategy = "parameters"`), on the
-/// threads of `system`: with one replica twice, then with two and three, of at least three slices unless
-/// the job names their number. Empty when every run ends with the same parameters. Kinds that keep
-/// something between calls, or read what others write, are found by chance: use a system of several
-/// threads, and jobs of some hundred steps. Throws what `train` throws.
+/// Trains `x` on the threads of `system`: twice with one replica, then with two and three. `x` must be synchronous or
+/// merge members (`training.strategy = "parameters"`). It gets at least three slices unless it names their number.
+/// Returns nothing when all runs end with the same parameters. The test finds kinds that keep state between calls, or
+/// share it between threads, only by chance: use several threads, and some hundred steps. Throws what `train` throws.
 std::vector<finding> verify_in_company(caf::actor_system& system, const job& x);
 
 } // namespace troupe
