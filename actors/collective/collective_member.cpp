@@ -80,7 +80,7 @@ caf::result<payload> collective_member_state::on_call(const collective_call& cal
   return promise;
 }
 
-// ---- What others say ----
+// ---- Messages of other members ----
 
 bool collective_member_state::speaks_for(uint64_t member) const {
   return member < peers_.size() &&

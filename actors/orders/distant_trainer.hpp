@@ -1,11 +1,10 @@
-// Distant trainer: stands for a trainer of another process beside the parameter server, which gives orders to
-// it as to any other.
+// Distant trainer: stands for a trainer of another process. The parameter server gives it orders as to a local one.
 //
 //   parameter server --trainer_order, evaluation_order--> distant trainer --distant_order--> node == wire ==>
 //   parameter server <------------------------------ trainer_result ----------------------- node <= wire ===
 //
-// There is one for each life of the process it stands for: it ends when a view comes without that,
-// and the parameter server hears of it as of the end of any trainer.
+// There is one for each life of a trainer's process. It ends when a view no longer names that life, and the parameter
+// server gets a down message as for any trainer.
 
 #pragma once
 

@@ -13,7 +13,7 @@ namespace troupe {
 
 namespace {
 
-/// What a checkpoint has of them: what a private run has let out is in its ledger.
+/// The counts in a checkpoint; the releases of a private run are in its ledger instead.
 std::array<uint64_t*, 5> counts_of(client_totals& x) {
   return {&x.rounds, &x.void_rounds, &x.updates, &x.refused, &x.rows};
 }
@@ -113,7 +113,7 @@ size_t federated_policy::piece_size(const server_records& records, size_t counte
   return std::clamp<size_t>((counted + orders - 1) / orders, 1, clients_of_order_max);
 }
 
-// Opens a round if it may; one that nobody has work for is closed at once.
+// Opens a round if it may. Closes a round without work at once.
 std::optional<used_result> federated_policy::pass_over(server_records& records, moment now) {
   if (open_ || records.model.version() >= records.model.step_limit())
     return std::nullopt;
@@ -176,15 +176,15 @@ used_result federated_policy::close_round(server_records& records, moment now) {
   records.clients = totals_;
   if (!closed.problem.empty())
     return {.not_finite = closed.problem, .problem = step_problem::abandoned};
-  // A void round's row has the figures of the last one that was not.
+  // A void round's row repeats the figures of the last round that counted.
   if (closed.moved)
     last_sums_ = closed.sums;
   records.model.adopt(round_ + 1, rounds_->evaluated_parameters(), last_sums_);
   return {};
 }
 
-// What follows from the noised sum is out of the parameter server's hands: even that it was not finite. So the
-// log has it first. Writing waits for the disk, and nobody has anything else to do meanwhile.
+// The log must record a release before anything that follows from the noised sum is visible, even that the sum is not
+// finite. The write may block: nothing else can be done meanwhile.
 closed_round federated_policy::release(std::string& problem) {
   const auto words = std::as_bytes(rounds_->private_words());
   secret_stream noise{derived_key(options_.clients->key(), words),

@@ -1,18 +1,16 @@
-// Federated policy: the strategy `federated`. The parameter server owns the main model; the clients of a round's
-// cohort are trained by whoever is free, a piece of them an order, and their updates come back as
-// one sum a piece (coordinators/modes/federated_rounds.hpp).
+// Federated policy: the strategy `federated`. The parameter server owns the main model. It cuts a round's cohort of
+// clients into pieces and orders each piece from a free trainer. A trainer returns one sum of updates for each piece
+// (coordinators/modes/federated_rounds.hpp).
 //
 //   round open: every piece to a free trainer --all are back--> closed --below the horizon--> open
 //        \--too few answer: passed over, the model stays
 //
-// A version is a round. What a client does follows from (round, client), and sums are exact: neither
-// trainers nor pieces nor who came first shows in the bits, nor who was lost: a lost trainer's piece
-// is given to another.
+// A version is a round. A client's update follows from (round, client), and sums are exact. So the bits depend neither
+// on trainers and pieces, nor on the order of results, nor on losses: another trainer gets a lost trainer's piece.
 //
-// A private run has a log of its releases (`release_log`): a round is opened at the attempt that the
-// log says, and its model exists once the log has it. The noise is drawn by (key, words of the sum)
-// under the name (round, attempt): were the log lost, or two runs had one key, equal noise could
-// only be on equal sums.
+// A private run has a log of its releases (`release_log`). The log gives each round's attempt, and a round's model
+// exists only once the log has it. The noise is drawn with (key, words of the sum) under the name (round, attempt). So
+// even with a lost log, or one key for two runs, only equal sums could get equal noise.
 
 #pragma once
 
@@ -36,22 +34,22 @@ struct release_options {
   double clip_norm = 1; ///< for people
 };
 
-// The log of a private run's releases: the ledger on the disk, and what it comes to. The parameter server's.
+// The log of a private run's releases: the ledger on the disk, and its totals. The parameter server owns it.
 //
 //   is_spent? --no--> attempt_at(round) --> record: on the disk --> the model may leave the parameter server
 //       \--yes--> training ends
 //
-// A run that goes on reads what earlier lives wrote. A round that was released and whose model was lost
-// with its process is made again at the next attempt: another cohort, other noise. Both count.
+// A resumed run reads what its earlier lives wrote. If a round was released but its model was lost with its process,
+// the run repeats it at the next attempt, with another cohort and other noise. Both releases count.
 class release_log {
 public:
-  /// Of a run that begins at `version`. Throws failure as release_ledger does, and bad_data for a
-  /// ledger that lacks a round below it: then nobody knows what was released.
+  /// Opens the log of a run that begins at `version`. Throws failure as release_ledger does, and bad_data for a ledger
+  /// that lacks an earlier round: then it is unknown what was released.
   release_log(const release_options& options, uint64_t version);
 
   bool is_spent() const { return budget_.is_spent(); }
   uint64_t attempt_at(uint64_t round) const { return ledger_.next_attempt(round); }
-  /// Returns once it is on the disk. Throws as release_ledger does.
+  /// Writes the release of a round; returns once it is on the disk. Throws as release_ledger does.
   void record(uint64_t round);
 
   privacy_totals totals() const;
@@ -62,10 +60,10 @@ private:
   privacy_budget budget_;
 };
 
-/// Clients of an order at most: their figures travel in its result's header, 9 bytes each.
+/// Most clients of an order: their figures travel in its result's header, 9 bytes each.
 inline constexpr size_t clients_of_order_max = 4096;
-/// Orders that each trainer gets in a round, if there are as many clients: with half as many whoever
-/// is last is waited for twice as long, with twice as many there are twice the messages.
+/// Orders that each trainer gets in a round, if there are enough clients. Halved, the round waits twice as long for its
+/// last trainer; doubled, there are twice as many messages.
 inline constexpr size_t orders_of_round = 8;
 
 struct federated_policy_options {
@@ -101,7 +99,7 @@ public:
 private:
   void open_log(server_records& records);
   used_result close_round(server_records& records, moment now);
-  /// Why nothing may be released, in `problem`, or the round with its noise.
+  /// The closed round with its noise; or `problem` says why nothing may be released.
   closed_round release(std::string& problem);
   size_t piece_size(const server_records& records, size_t counted) const;
 
@@ -116,7 +114,7 @@ private:
   uint64_t attempt_ = 0; ///< of the open round
   bool open_ = false;
   std::string unreadable_;    ///< why the log cannot be read; empty: it can
-  bool reported_end_ = false; ///< the budget is spent, and was said to be
+  bool reported_end_ = false; ///< the director knows that the budget is spent
 };
 
 } // namespace troupe

@@ -1,6 +1,5 @@
-// Federation: what everybody in a process knows of a federated run: whose rows they are, and the
-// cohort of each round. One object serves the parameter server and all trainers of a process; the cohorts of
-// the newest rounds are kept, so most calls only copy a pointer.
+// Federation: the clients' rows of a federated run, and the cohort of each round. The parameter server and all trainers
+// of a process share one object. It keeps the cohorts of the newest rounds, so most calls only copy a pointer.
 
 #pragma once
 
@@ -16,7 +15,7 @@ namespace troupe {
 
 class federation {
 public:
-  /// `key`: what secret cohorts are drawn by, and noise.
+  /// `key`: for drawing secret cohorts and noise.
   federation(const federated_options& options, client_rows rows, const secret_key& key = {})
     : options_(options), rows_(std::move(rows)), key_(key) {}
 
@@ -25,8 +24,8 @@ public:
   ring_bounds bounds() const { return options_.bounds(rows_.client_count()); }
   const secret_key& key() const { return key_; }
 
-  /// Thread-safe; who asks while it is being drawn waits for it. `attempt`: of a private round, which
-  /// is another cohort's each time.
+  /// Thread-safe; a call waits while another thread draws the cohort. `attempt`: each attempt at a private round has
+  /// another cohort.
   std::shared_ptr<const cohort> cohort_at(uint64_t round, uint64_t attempt = 0) const;
 
 private:

@@ -15,7 +15,7 @@ void gradients_policy::begin(server_records& records, state_loader* saved) {
   coordinator_.emplace(options_);
   coordinator_->set_parameters(records.model.parameters().values());
   records.roster.start_anew(records.model.version()); // a version counts the steps that are done
-  // Who is late is as good as lost: a step takes the first of those who are here.
+  // Treats places without a trainer as lost, so that a step does not wait for their gradients.
   for (auto late = count; late < options_.trainer_count; ++late)
     coordinator_->lost(late);
   if (saved)
@@ -25,7 +25,7 @@ void gradients_policy::begin(server_records& records, state_loader* saved) {
 std::string gradients_policy::on_lost(size_t place, server_records& records, moment now) {
   const auto gone = coordinator_->lost(place);
   records.roster.release(gone.released);
-  if (gone.verdict) // the step was waited for, and is over
+  if (gone.verdict) // the loss completed a step that others waited for
     records.roster.statistics().on_barrier(now);
   std::ranges::copy(gone.applied, std::back_inserter(moved_));
   return gone.verdict == gradient_verdict::update_refused
@@ -88,7 +88,7 @@ used_result gradients_policy::on_result(const trainer_result& news, server_recor
   return result;
 }
 
-// Its version counts, and is the one before.
+// The version still counts: its parameters are those of the version before.
 std::string gradients_policy::on_left_out(uint64_t, server_records& records, moment) {
   records.model.adopt(records.model.version() + 1, coordinator_->parameters(), {});
   return {};

@@ -1,17 +1,18 @@
-// Gradients policy: gradients without steps that all wait for. The parameter server owns the main model and
-// the optimizer; each trainer computes whole steps of its own and gets the newest parameters with
-// the next one. Who waits, and what a late gradient is worth, is decided by the staleness rule
+// Gradients policy: asynchronous training. The parameter server owns the main model and the
+// optimizer. Each trainer computes whole steps of its own and gets the newest parameters with the
+// next one. The staleness rule decides which trainer waits, and what a late gradient is worth
 // (coordinators/modes/asynchronous_coordinator.hpp).
 //
 //   trainer --gradient of its step--> parameter server --applied, kept or discarded--> version + 1
 //      ^                                 |
 //      +---- the next step's order ------+   at once, or when the rule lets it go on
 //
-// A version counts the gradients that came, whatever became of them, so that an epoch is as many
-// rows as ever. Which of them went into the parameters depends on who came first: not
+// A version counts the gradients that came, applied or discarded, so an epoch always has the same
+// number of rows. Which gradients are applied depends on the order in which they arrive: not
 // reproducible.
 //
-// A lost trainer's step is given to another, and nobody waits for it.
+// The parameter server gives a lost trainer's step to another trainer; no other trainer waits for
+// it.
 
 #pragma once
 
@@ -56,8 +57,8 @@ private:
 
   asynchronous_options options_;
   std::optional<asynchronous_coordinator> coordinator_;
-  /// Gradients in the coordinator's model, not counted yet. A step that a loss completed is adopted
-  /// with the next gradient; after the last one there is none, and it moves nothing.
+  /// Gradients in the coordinator's model that the statistics do not count yet. A step that a loss
+  /// completed is adopted with the next gradient; after the last gradient it is not.
   std::vector<applied_gradient> moved_;
 };
 

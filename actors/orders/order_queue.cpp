@@ -96,7 +96,7 @@ std::optional<order_queue::finished_order> order_queue::offer(const result_heade
     return std::nullopt;
   x.result = news;
   x.heard = now;
-  // Faded by a tenth with each order: after one long absence forty are enough to forget it.
+  // The longest time fades by a tenth with each order: forty orders forget one long absence.
   auto& usual = usual_[x.order.who];
   usual = std::max(moment::duration{now - x.opened}, usual - usual / 10);
   if (expected == 0)
@@ -169,7 +169,7 @@ std::vector<std::pair<std::string, order_header>> order_queue::due(moment now) {
   return result;
 }
 
-// What is announced need only travel: how long the trainer computed says nothing about that.
+// An announced result need only travel, so the trainer's computing time does not count any more.
 bool order_queue::is_late(const open_order& x, moment now) const {
   moment::duration patience = order_patience_min;
   if (const auto usual = usual_.find(x.order.who); !x.result && usual != usual_.end())
@@ -221,7 +221,7 @@ std::optional<result_header> work_queue::offer(const order_header& news, peer_id
                                                moment now) {
   if (news.term != term_)
     return std::nullopt;
-  // A header that is late may name an order whose result has been here, or that is void.
+  // A late header may name an order that is finished or void.
   if (news.last < newest_)
     return std::nullopt;
   newest_ = news.last;

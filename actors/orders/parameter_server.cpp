@@ -18,7 +18,7 @@ const_buffer copy_of(std::span<const float> values) {
   return result;
 }
 
-/// How often a parameter server looks whether an order is out for too long, or somebody has not come back.
+/// How often a parameter server looks for overdue orders, and for lost trainers that have not come back.
 constexpr milliseconds server_tick_interval{250};
 
 parameter_span span_of(uint64_t term, uint64_t version, const const_buffer& parameters) {
@@ -43,7 +43,7 @@ server_actor::behavior_type server_state::make_behavior(const server_options& op
   };
 }
 
-// ---- Who is there ----
+// ---- Trainers ----
 
 void server_state::on_view(const view& news) {
   const bool is_newer = std::pair{news.term, news.number} > std::pair{view_.term, view_.number};
@@ -66,8 +66,8 @@ void server_state::on_view(const view& news) {
   hand_out();
 }
 
-// A term begins: everything goes back to its start version. Trainers here may be at orders of the one
-// before; tickets go on, so what comes of those counts for nothing.
+// A term begins: everything goes back to its start version. Trainers may still work on orders of the last term. Tickets
+// go on, so their results do not count.
 void server_state::forget_all() {
   for (size_t i = 0; i < trainers_.size(); ++i)
     if (trainers_[i])
@@ -89,7 +89,7 @@ void server_state::start() {
                        is_anew ? batch_sums{} : start_->numbers.metrics);
   state_loader loader{*saved};
   options_.policy->begin(records_, is_anew ? nullptr : &loader);
-  start_->slots.clear(); // the policy has what it needs of them
+  start_->slots.clear(); // the policy has copied them
   start_->parameters = {};
   for (auto& [wanted, promise] : std::exchange(waiting_, {})) {
     if (wanted == version)
@@ -152,7 +152,7 @@ void server_state::say_who_is_left(const std::string& what) {
                options_.policy->remark());
 }
 
-// ---- How far it goes ----
+// ---- Horizon and hold ----
 
 void server_state::on_horizon(const horizon& news) {
   records_.model.set_horizon(news.rule);
@@ -165,7 +165,7 @@ void server_state::on_horizon(const horizon& news) {
 
 void server_state::on_hold(uint64_t replica, uint64_t round) {
   records_.model.hold();
-  if (records_.model.has_begun()) // the node is to know where it is
+  if (records_.model.has_begun()) // the node needs the current version
     report({}, {});
   self_->send(view_.relay, atom::held_v, replica, round, options_.policy->next_step(records_));
 }
@@ -288,7 +288,7 @@ void server_state::on_result(const trainer_result& given) {
     hand_out();
 }
 
-// Whoever answers an order that others were given is there after all.
+// A trainer that answers an order taken from it is alive after all: it gets orders again.
 void server_state::take_up(size_t place) {
   if (!records_.roster.take_returned(place))
     return;
@@ -313,7 +313,8 @@ void server_state::publish() {
     report(*mark, {});
 }
 
-// Reached, and nothing begun beyond it: the director lets nobody pass it before its rows are whole.
+// A horizon is reached and nothing beyond it has begun: the director moves the horizon only when the version's rows are
+// whole.
 void server_state::copy_if_due() {
   const auto& model = records_.model;
   const auto version = model.version();
@@ -329,7 +330,7 @@ void server_state::copy_if_due() {
   shard_copy copy{version, 0, payload{parameters, 0, parameters.size()}, {}, {}};
   for (auto& vector : saved.vectors)
     copy.slots.emplace_back(vector, 0, vector.size());
-  // At an epoch's end the metrics is about to be closed.
+  // At an epoch's end the metrics start again from zero.
   const auto metrics = options_.plan.is_epoch_end(version) ? batch_sums{} : model.epoch_sums();
   copy.numbers = {version, 0, std::move(saved.numbers), true, metrics};
   self_->send(view_.relay, std::move(copy));
@@ -341,7 +342,7 @@ void server_state::send_evaluations() {
                                                    share.parameters, share.chunks});
 }
 
-// A run that goes on from its end asks for the result at once.
+// A run that resumes at its end pulls before the first view: the pull waits.
 caf::result<parameter_span> server_state::on_pull(uint64_t version) {
   if (!records_.model.has_begun() && !records_.model.has_failed()) {
     waiting_.push_back({version, self_->make_response_promise<parameter_span>()});

@@ -1,5 +1,5 @@
-// Parameter server: owns all parameters in the asynchronous and merged modes, and decides who computes what
-// next. To director and node it is the one shard, and its trainers are the replicas.
+// Parameter server: owns all parameters in the asynchronous and merged modes, and decides which trainer computes what
+// next. To director and node it is the only shard, and its trainers are the replicas.
 //
 //   node --view, start, horizon, hold--> parameter server --training_report--> director
 //                                          |        ^
@@ -7,14 +7,13 @@
 //                                          v        |
 //                                           trainers --evaluation--> director
 //
-// What a mode decides is its policy's (server_policy.hpp); who has which work is on the roster
-// (coordinators/modes/trainer_roster.hpp), which versions there are in the main model
-// (coordinators/modes/main_model.hpp). This shell turns messages into calls and orders into messages.
+// A mode's policy makes its decisions (server_policy.hpp). The roster knows which trainer has which work
+// (coordinators/modes/trainer_roster.hpp), the main model the versions (coordinators/modes/main_model.hpp). This shell
+// turns messages into calls and orders into messages.
 //
-// A parameter server begins a term with what `shard_start` brought, as a shard does: nothing, or the state that a
-// checkpoint has. At a version that is to be checkpointed it copies the state as soon as it is there,
-// which is when nothing is in work and nothing new has begun; so whatever was ordered before it is in
-// the copy, and nothing else.
+// Like a shard, a parameter server begins a term with the state in `shard_start`: a checkpoint's, or the initial one.
+// It copies its state at each version for a checkpoint, as soon as it reaches it. At that moment no order is open, so
+// the copy has exactly the results of all earlier orders.
 
 #pragma once
 
@@ -40,7 +39,7 @@ namespace troupe {
 struct server_options {
   timeline plan; ///< of as many slices as there are members; of one where there are none
   evaluation_rows rows;
-  std::shared_ptr<server_policy> policy; ///< nobody else's
+  std::shared_ptr<server_policy> policy; ///< used by this actor alone
   test_hooks hooks;
   state_shape saved{};           ///< what the policy saves
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
@@ -61,7 +60,7 @@ private:
   void on_view(const view& news);
   void forget_all();
   void start();
-  /// What the policy begins with; nothing: another job's.
+  /// The state that the policy begins with; nothing if it is another job's.
   std::optional<saved_state> saved_state_of(const shard_start& start) const;
   void report_odd_start(const shard_start& start);
   size_t place(const trainer_entry& who);
@@ -74,22 +73,22 @@ private:
   trainer_figures on_figures() const;
   void on_result(const trainer_result& news);
 
-  /// Gives work to each trainer that may have some.
+  /// Gives an order to each free trainer that may have one.
   void hand_out();
   void send_evaluations();
-  /// Has the version evaluated and reported, as far as that is due.
+  /// Orders the version's evaluation and reports it, if due.
   void publish();
   /// Sends the node the state of a version that is to be checkpointed, once.
   void copy_if_due();
   void report(const main_model::report_mark& mark, const std::string& notice);
-  /// Tells people that a trainer is lost, or there.
+  /// Reports for people that a trainer is lost, or has joined.
   void say_who_is_left(const std::string& what);
-  /// What came of a result, or of a piece without work. False: training ends here.
+  /// Acts on the outcome of a result, or of a piece without work. False: training ends here.
   bool use(const used_result& outcome);
   void stop_here(const std::string& what, step_problem problem = step_problem::not_finite);
   void tell_director(const std::string& what, step_problem problem);
   void on_tick();
-  /// Takes back what is out for too long, and goes on without what ended everybody who had it.
+  /// Takes back overdue orders, and leaves out pieces that ended every trainer that had them.
   void see_to_time();
   void leave_out(uint64_t piece);
   void take_up(size_t place);
@@ -106,13 +105,13 @@ private:
   server_records records_{main_model{{}}};
   std::optional<shard_start> start_; ///< of the term it names; nothing to begin from was here yet
   uint64_t copied_version_ = 0;
-  std::vector<waiting_pull> waiting_; ///< until it begins; who asked has a deadline
+  std::vector<waiting_pull> waiting_; ///< until it begins; the caller's deadline bounds the wait
   view view_;
   uint64_t last_ticket_ = 0;                ///< of all terms
   uint64_t tickets_before_ = 0;             ///< this term: the policy's begin anew with it
-  bool ticks_ = false;                      ///< it has told itself to
+  bool ticks_ = false;                      ///< a tick is on its way
   std::vector<std::string> left_out_;       ///< of this term
-  std::vector<order_taker_actor> trainers_; ///< by place: who sits there, or sat there last
+  std::vector<order_taker_actor> trainers_; ///< by place: the current trainer, or the last one
 };
 
 server_actor::behavior_type parameter_server(self_pointer<server_actor, server_state> self,

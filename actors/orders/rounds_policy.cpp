@@ -93,7 +93,7 @@ std::string rounds_policy::in_words(uint64_t piece) const {
          std::to_string(end_ - 1);
 }
 
-// It goes on from the main model with the next round, and the state that it had.
+// A member that is left out goes on with the next round, from the main model and its old state.
 std::string rounds_policy::on_left_out(uint64_t piece, server_records& records, moment now) {
   switch (rounds_->leave_out(piece)) {
   case round_verdict::misfit:

@@ -1,13 +1,14 @@
-// Rounds policy: the strategy `parameters`. The parameter server owns the main model and the members'
-// optimizer states; members train alone for some steps, on whichever trainer is free, and when all
-// of a round are back their models are merged (coordinators/modes/local_rounds.hpp).
+// Rounds policy: the strategy `parameters`. The parameter server owns the main model and the
+// members' optimizer states. In each round every member trains alone for some steps, on any free
+// trainer. When all members' models are back, the parameter server merges them
+// (coordinators/modes/local_rounds.hpp).
 //
 //   round open: every member to a free trainer --all are back--> merged --below the horizon--> open
 //
-// What a member does follows from (member, round), and merging runs in the order of members, so
-// neither the number of trainers nor who came first shows in the bits, nor who was lost: a lost
-// trainer's member is given to another, who goes on from the same model and state. The figures of a
-// round are added up in the order of members too.
+// A member's steps follow from (member, round), and models are merged in the order of members. So
+// the bits depend neither on the number of trainers, nor on the order of results, nor on losses:
+// another trainer gets a lost trainer's member, with the same model and state. A round's figures
+// are added in the order of members, too.
 
 #pragma once
 
@@ -32,7 +33,7 @@ public:
   void begin(server_records& records, state_loader* saved) override;
   void save(state_saver& out) const override;
 
-  /// Opens a round if it may.
+  /// Opens the next round if the horizon allows.
   uint64_t piece_limit(server_records& records) override;
   std::optional<trainer_order> order_for(size_t place, server_records& records,
                                          moment now) override;
@@ -54,7 +55,7 @@ private:
 
   rounds_policy_options options_;
   std::optional<local_rounds> rounds_;
-  std::vector<optimizer_state> states_; ///< of each member; nobody writes to them any more
+  std::vector<optimizer_state> states_; ///< of each member; read-only
   std::vector<batch_sums> sums_;        ///< of each member, of the open round
   uint64_t last_ticket_ = 0;
   bool open_ = false;

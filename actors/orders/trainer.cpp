@@ -79,7 +79,7 @@ std::string trainer_state::work_in_hand() const {
 void trainer_state::take_local_steps(const trainer_order& order, trainer_result& result) {
   auto& pool = *options_.pool;
   training_->begin(order.parameters.values(), {pool.acquire(), pool.acquire(), pool.acquire()});
-  // A copy: were this trainer lost half way, another would go on from the parameter server's.
+  // A copy: if this trainer is lost half way, another begins from the parameter server's state.
   result.state = order.state.copy();
   for (auto step = order.first_step; step < order.first_step + order.step_count; ++step) {
     if (!options_.plan.slice_exists(step, order.member))
@@ -114,7 +114,7 @@ void trainer_state::train_clients(const trainer_order& order, trainer_result& re
   result.values = std::move(done.low);
   result.state = optimizer_state{std::vector<buffer>{std::move(done.high)}};
   result.clients = std::move(done.figures);
-  status_.steps_executed += done.step_count - order.step_count; // the order's are added as always
+  status_.steps_executed += done.step_count - order.step_count; // the caller adds the order's own
 }
 
 void trainer_state::answer(const trainer_order& order, trainer_result result) {
@@ -148,16 +148,16 @@ trainer_actor::behavior_type trainer(self_pointer<trainer_actor, trainer_state> 
 
 namespace {
 
-/// Clients, and values of theirs, after which `advance` looks up: some 0.1 ms. Whoever watches for
-/// trainers that hang sees pieces of that length.
+/// Clients, and values of theirs, that `advance` trains in one call: some 0.1 ms. The work watch
+/// sees pieces of that length.
 constexpr size_t clients_at_once = 64;
 constexpr uint64_t values_at_once = 1'000'000;
 
-/// A client's steps of a round are numbered apart from all other rounds': dropout is keyed by them.
+/// Keeps the step numbers of different rounds apart: they are the key of dropout.
 constexpr uint64_t steps_apart = uint64_t{1} << 32;
 
-/// Clients lie anywhere in memory, and so do their rows. What those so many places on need is asked
-/// for beforehand: with one place memory answers too late, four ask for more than a core waits for.
+/// Clients and their rows lie scattered in memory, so `ask_ahead` prefetches for clients this many
+/// places ahead. One place is too late; four exceed the loads that a core keeps outstanding.
 constexpr size_t places_ahead = 2;
 
 } // namespace
@@ -198,8 +198,8 @@ bool client_work::advance() {
   return !positions_.empty();
 }
 
-// Where a client's rows are named has to be known before they are, and then where they lie: three
-// answers of memory, one a stage.
+// A client's rows need three dependent loads, one for each stage: the offset of their numbers, the
+// numbers, the rows.
 void client_work::ask_ahead() const {
   const auto& clients = options_.clients->rows();
   const auto& counted = cohort_->counted;
@@ -240,7 +240,7 @@ void client_work::train(uint32_t client) {
   done_.sums.correct_count += sums.correct_count;
 }
 
-// What is not finite has no norm that it could be scaled by.
+// An update that is not finite has no norm to clip by: the sum refuses it.
 void client_work::add_clipped(std::span<const float> start, std::span<const float> values) {
   const auto& rule = *options_.clients->options().privacy;
   const auto size = measure_update(start, values);

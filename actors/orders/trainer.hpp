@@ -1,11 +1,11 @@
-// Trainer: the replica of the modes where a parameter server owns all parameters. It computes what it is
-// ordered to: the gradient of a whole step, the local steps of a member, clients of a federated
-// round, its share of an evaluation. What it answers follows from the order and the job alone.
+// Trainer: the replica of the modes where a parameter server owns all parameters. It carries out orders: the gradient
+// of a whole step, the local steps of a member, clients of a federated round, a share of an evaluation. Its answer
+// follows from the order and the job alone.
 //
 //   parameter server --trainer_order--> trainer --trainer_result--> parameter server
 //   parameter server --evaluation_order--> trainer --evaluation--> director
 //
-// The parameter server decides what may begin: of views, horizons and requests to hold a trainer hears nothing.
+// The parameter server decides what may begin: a trainer gets no views, horizons or requests to hold.
 
 #pragma once
 
@@ -38,12 +38,11 @@ namespace troupe {
 //
 //   begin(round, positions) --advance--> .. --advance: all are done--> take
 //
-// What a client does follows from the job, the round and its number alone. Its optimizer begins anew
-// at each visit: nothing is kept of a client. Where its rows take more than one step they are
-// shuffled anew for each visit of a round.
+// A client's update follows from the job, the round and its number alone. Its optimizer begins anew at each visit; no
+// state of a client is kept. Rows that take more than one step are shuffled anew for each visit of a round.
 //
-// In private rounds updates are clipped before they are added, and nothing else is said of anybody: the
-// figures of all are alike, and one whose update is not finite adds nothing.
+// In private rounds updates are clipped before they are added. All clients then have the same figures, and an update
+// that is not finite adds nothing.
 
 struct client_work_options {
   std::shared_ptr<const federation> clients;
@@ -61,14 +60,14 @@ public:
   void begin(uint64_t round, uint64_t attempt, const index_range& positions,
              const const_buffer& parameters);
 
-  /// Trains the next clients, for a moment; false when all are done.
+  /// Trains the next few clients; false when all are done.
   bool advance();
 
-  /// What came of them.
+  /// The result for all clients.
   struct done {
     buffer low; ///< halves of the words
     buffer high;
-    batch_sums sums; ///< of those who count; their losses are in the figures alone
+    batch_sums sums; ///< of clients that count; losses are in the figures alone
     uint64_t step_count = 0;
     std::vector<client_figure> figures;
   };
@@ -107,10 +106,10 @@ struct trainer_options {
   std::shared_ptr<const federation> clients = {}; ///< of a federated run
   test_hooks hooks;
   row_namer names = {};
-  /// Members from this one on hand in their update reversed and `flip_factor` times as long.
+  /// Members from this one on reverse their update and scale it by `flip_factor`: a simulated attack.
   uint64_t first_flipped_member = ~uint64_t{0};
   double flip_factor = 1;
-  std::shared_ptr<work_gauge> gauge = {}; ///< each one's own; null: nobody judges its work
+  std::shared_ptr<work_gauge> gauge = {}; ///< one for each trainer; null: its work is not watched
   std::shared_ptr<trace_ring> trace = {}; ///< likewise; null: no timeline is wanted
 };
 
@@ -120,7 +119,7 @@ public:
 
   trainer_actor::behavior_type make_behavior(const trainer_options& options);
 
-  /// What it computes at this moment, in words; empty: nothing.
+  /// What the trainer computes now, in words; empty: nothing.
   std::string work_in_hand() const;
 
   static inline const char* name = "trainer";
@@ -130,11 +129,11 @@ private:
   void on_evaluation(const evaluation_order& order);
 
   trainer_result compute(const trainer_order& order);
-  /// The rows of a step's slice, which are in hand from here on; good until the next call.
+  /// The rows of a step's slice, noted as the work in hand; valid until the next call.
   batch rows_of(uint64_t step, size_t slice);
   void take_local_steps(const trainer_order& order, trainer_result& result);
   void train_clients(const trainer_order& order, trainer_result& result);
-  /// Tells the parameter server, later than it could if a test wants this trainer to be slow.
+  /// Sends the result to the parameter server; later, if a test makes this trainer slow.
   void answer(const trainer_order& order, trainer_result result);
 
   trainer_actor::pointer self_;

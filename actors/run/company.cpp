@@ -55,7 +55,7 @@ company::company(caf::actor_system& system, const job& resolved,
   here.self = {std::string{only_process_name}, 1,
                *resolved.training.replicas * resolved.parallel.group_size(), shard_count};
   here.wired = false;
-  // A solver has no state that is worth going on from.
+  // A solver has no state worth a checkpoint.
   const bool saves = options.checkpoints && scope != optimizer_scope::solver;
   here.checkpoint_every = saves ? resolved.checkpoint.every_steps : 0;
   here.hooks = options.hooks;
@@ -65,7 +65,7 @@ company::company(caf::actor_system& system, const job& resolved,
   for_director.trace = for_director.hides_work ? nullptr : options.trace;
   for_director.membership.expected = {
     {here.self.name, here.self.replica_count, here.self.shard_count}};
-  if (kept) // nobody is a spare: who gets work is the parameter server's decision
+  if (kept) // no spares: the parameter server decides which replica works
     for_director.membership.slice_count = here.self.replica_count;
   for_director.membership.home = here.self.name;
   for_director.rule.checkpoint_every = here.checkpoint_every;
@@ -88,7 +88,8 @@ company::company(caf::actor_system& system, const job& resolved,
   caf::anon_send(director_, here.self, caf::actor_cast<node_actor>(process_->node()));
 }
 
-// A write at hand is brought to its end: who owns the folder may give it away after this.
+// Waits until the writer has finished its current write: then the caller may use the folder for
+// something else.
 company::~company() {
   caf::anon_send_exit(director_, caf::exit_reason::user_shutdown);
   if (writer_)

@@ -7,7 +7,7 @@
 //      +--> replica 0 .. R-1   compute slices     (the scheduler's threads)
 //      +--> shard 0 .. K-1     add and update     (the scheduler's threads)
 //
-// A job whose optimizer is a solver has one actor in the place of all replicas and shards
+// If the job's optimizer is a solver, one actor replaces all replicas and shards
 // (actors/step/solver.hpp).
 //
 // `train` makes one, watches it and takes it apart. Use it directly to hold the director's handle:
@@ -44,16 +44,16 @@ struct company_options {
   bool director_detached = true;
   std::shared_ptr<test_hooks> hooks;   ///< for tests; null: none
   std::shared_ptr<run_recorder> trace; ///< of the timeline; null: none is wanted
-  /// Where checkpoints go, every `job.checkpoint.every_steps` steps; null: none are written.
+  /// Receives a checkpoint every `job.checkpoint.every_steps` steps; null: none are written.
   std::shared_ptr<checkpoint_store> checkpoints;
-  /// A checkpoint of this job to go on from; nothing: from the beginning.
+  /// A checkpoint of this job to resume from; nothing: train from the beginning.
   std::optional<checkpoint> resume_from;
 };
 
 class company {
 public:
-  /// Spawns everybody for a resolved job; nothing moves before `begin` is sent to the director.
-  /// Throws failure(internal) when the system lacks Troupe's message types.
+  /// Spawns all actors of a resolved job. Training begins when the caller sends `begin` to the
+  /// director. Throws failure(internal) when the system lacks Troupe's message types.
   company(caf::actor_system& system, const job& resolved, std::shared_ptr<const prepared_data> data,
           const company_options& options = {});
 
@@ -63,10 +63,11 @@ public:
   company& operator=(const company&) = delete;
 
   const director_actor& director() const { return director_; }
-  /// Replicas, or who takes their place: trainers, a solver.
+  /// Replicas, trainers, or a solver.
   const std::vector<worker_actor>& replicas() const { return process_->actors().workers; }
   const model& network() const { return process_->network(); }
-  /// Who owns all parameters (coordinators/job/training_modes.hpp); null where shards do.
+  /// The parameter server (coordinators/job/training_modes.hpp); null where shards own the
+  /// parameters.
   const server_actor& server() const { return process_->actors().server; }
   const local_node_actor& node() const { return process_->node(); }
 
@@ -76,7 +77,7 @@ public:
 private:
   std::unique_ptr<process> process_;
   director_actor director_;
-  checkpoint_writer_actor writer_; ///< whose end is waited for; null: nobody's
+  checkpoint_writer_actor writer_; ///< the destructor waits for its end; null: for none
 };
 
 } // namespace troupe

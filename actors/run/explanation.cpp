@@ -12,7 +12,7 @@ namespace troupe {
 
 namespace {
 
-/// More are counted only: a sentence is read at a glance.
+/// A sentence names this many and only counts the rest.
 constexpr size_t named_max = 3;
 
 std::string text_of(double seconds) {
@@ -72,8 +72,7 @@ wait_explanation of_a_run_that_lacks_processes(const training_status& x) {
   return result;
 }
 
-/// A node has a thread of its own, which is called 20 times a second; later than that by this much only where a
-/// machine has too much to do.
+/// A node's own thread runs 20 times a second. It is this late only on an overloaded machine.
 constexpr double late_min = 0.2;
 
 std::string late_text(const node_status& x) {
@@ -137,7 +136,7 @@ void say(wait_explanation& x, const link_figures& link) {
              "timeouts.lost_after without a sign of life one of the two is taken out";
 }
 
-/// What is said of one end of a chain.
+/// Verdict and advice for the end of a chain.
 void say(wait_explanation& x, const wait_walk& walk) {
   const auto who = listed(x.culprits);
   const bool is_one = x.culprits.size() == 1;
@@ -201,7 +200,7 @@ void say(wait_explanation& x, const wait_walk& walk) {
   case wait_rule::disk:
   case wait_rule::director:
   case wait_rule::slow:
-    return; // said where they are found
+    return; // explain() words these itself
   }
 }
 
@@ -282,8 +281,8 @@ wait_walk::wait_walk(const training_status& x) : status_(x) {
       paths_.try_emplace(node.name);
 }
 
-// A link carries nothing whatever its ends are at: only who is not heard at all is worse. Where the director waits
-// for reports, as between two rounds, no process lacks anything of who is silent: the director does.
+// A dead link explains a wait whatever the processes at its ends do. Only rules before `link` are worse. A silent
+// process at the end of no chain keeps only the director waiting, for its report.
 std::optional<wait_explanation> wait_walk::worst() const {
   std::optional<wait_explanation> result;
   for (const auto& node : status_.nodes) {
@@ -337,8 +336,8 @@ const node_status* wait_walk::find(const std::string& name) const {
   return found == nodes_.end() ? nullptr : found->second;
 }
 
-// Where a chain ends, worst first; `circle`: it does not end here. Who is at work waits for others as well,
-// for what comes of its work, too.
+// Judges a process as the end of a chain, worst first; `circle`: the chain goes on. Work comes before waits: a working
+// process may also wait for others.
 wait_rule wait_walk::judgement_of(const node_status& x) const {
   if (!x.is_linked && !x.is_director)
     return wait_rule::missing;
@@ -351,7 +350,7 @@ wait_rule wait_walk::judgement_of(const node_status& x) const {
                                : wait_rule::own_part;
 }
 
-// An actor that does not answer is at no piece, and yet busy.
+// An actor that does not answer has no piece of work, but counts as busy.
 wait_rule wait_walk::judgement_of_work(const node_status& x) const {
   const auto* piece = piece_of(x);
   if (piece != nullptr && !is_usual(*piece))
@@ -379,7 +378,7 @@ const awaited* wait_walk::next_of(const node_status& x) const {
   return speaks(x) && found != x.waits.end() ? &*found : nullptr;
 }
 
-// Breadth first, so that each chain is the shortest; who has been reached is not reached again.
+// Breadth first, so that each chain is the shortest. Visits each process once.
 void wait_walk::walk_from(const node_status& source) {
   if (!speaks(source) || source.waits.empty() || paths_.contains(source.name))
     return;
@@ -399,8 +398,8 @@ void wait_walk::walk_from(const node_status& source) {
   }
 }
 
-// No chain that was walked has an end: as many steps as there are processes lead into a circle.
-// Only those in it are to blame, and it is shown once around.
+// No chain has an end, so as many steps as there are processes lead into a circle. Only the processes in it are
+// culprits. The chain shows it once around.
 void wait_walk::close(wait_explanation& x) const {
   const auto* node = find(x.culprits.front());
   if (node == nullptr || next_of(*node) == nullptr)

@@ -40,7 +40,7 @@ csv_header header_of(header_kind kind) {
                                         : csv_header::no;
 }
 
-// Formats are named alike; "auto" is none.
+// Both enumerations use the same names; "auto" is no file format.
 std::optional<file_format> format_of(data_format format) {
   return from_name<file_format>(name_of(format));
 }
@@ -57,7 +57,7 @@ row_form form_of(const job& x) {
   return is_dense ? row_form::dense : row_form::by_content;
 }
 
-/// A name or first bytes said what the file is: too late for the keys to be checked without it.
+/// Called when the file's name or first bytes have decided its format: only then can these keys be checked.
 void require_libsvm(const data_options& x, const std::string& path) {
   const bool asks = x.dense == dense_kind::no || x.hash_bits;
   if (asks && x.format == data_format::by_name && troupe::format_of(path) != file_format::libsvm)
@@ -112,8 +112,8 @@ table read_table(const job& x, const std::string& path, const std::string& label
   return read_data(path, options);
 }
 
-/// What the model and its loss want of the target column; what other rows are for the model is known by those to
-/// train on, if there are any.
+/// What the model and its loss want of the target column. `train`: the rows to train on; if there are any, they decide
+/// it for the other rows.
 target_use use_of(const model_options& options, const dataset& train = {}) {
   if (train.row_count > 0)
     return train.is_classification() ? target_use::known_labels : target_use::numbers;
@@ -122,7 +122,7 @@ target_use use_of(const model_options& options, const dataset& train = {}) {
   return target_use::by_content;
 }
 
-/// The key that says what columns of a CSV file are, or null: there is none.
+/// The job's first key about columns of a CSV file, or null.
 const char* column_key_of(const data_options& x) {
   return !x.ignore.empty()        ? "data.ignore"
          : !x.categorical.empty() ? "data.categorical"
@@ -134,7 +134,7 @@ const char* column_key_of(const data_options& x) {
                                   : nullptr;
 }
 
-/// Columns of a file of rows are numbers, and chosen.
+/// Refuses keys about columns for a file of rows, whose columns are chosen already.
 void require_no_choice(const data_options& x, const std::string& path) {
   if (const auto* key = column_key_of(x))
     throw failure(failure_code::bad_job,
@@ -142,7 +142,7 @@ void require_no_choice(const data_options& x, const std::string& path) {
                   "leave it out, or train on the CSV file");
 }
 
-/// The key that says how a file is read, or null: there is none.
+/// The job's first key about how to read a file, or null.
 const char* reading_key_of(const data_options& x) {
   const data_options plain;
   return !x.test_file.empty()                           ? "data.test_file"
@@ -161,7 +161,7 @@ const char* reading_key_of(const data_options& x) {
                                                         : column_key_of(x);
 }
 
-/// Rows that an application hands over are as they are to be.
+/// Refuses keys about files when the application hands over rows.
 void require_rows_alone(const data_options& x) {
   if (const auto* key = reading_key_of(x))
     throw failure(failure_code::bad_job, "the rows are in memory, and no file is read", key,
@@ -299,8 +299,7 @@ void refuse(const job_problem& found) {
   throw failure(failure_code::bad_job, found.why, found.key, found.hint);
 }
 
-// Rows that stay in a file take memory when training begins: two windows of each lane, and a thread
-// that reads them.
+// Subtracts what rows that stay in a file take once training begins: two windows of each lane, and a reader thread.
 memory_room beside_windows(memory_room room, const job& resolved, const data_shape& shape) {
   if (!shape.stays_in_file)
     return room;
@@ -322,7 +321,7 @@ void require_trainable(const job& resolved, const prepared_data& data, const run
   const auto left = memory_left();
   const auto room =
     beside_windows({left.machine, left.groups, left.address_space}, resolved, shape);
-  // The model first: what cannot be counted cannot be looked at more closely.
+  // The model's size first: the other checks need it.
   if (const auto found = countless_problem(resolved, shape, room))
     refuse(*found);
   if (const auto found = problems_with_data(resolved, shape); !found.empty())
@@ -337,7 +336,7 @@ size_t threads_of(const job& x, const data_shape& shape) {
     return *x.runtime.threads;
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const auto resolved = resolve(x, shape, cores);
-  if (!problems_with_data(resolved, shape).empty()) // there may be no model; it is refused later on
+  if (!problems_with_data(resolved, shape).empty()) // `require_trainable` refuses this job later
     return cores;
   step_work work;
   work.batch_rows = is_federated(resolved.training) ? rows_of_round(resolved, shape.train_row_count)

@@ -14,33 +14,33 @@
 
 namespace troupe {
 
-/// Reads or makes the job's data. `stop_requested`, if there is one, is asked between pieces of it,
-/// and a few times a second while a pipe is silent.
+/// Reads or makes the job's data. Calls `stop_requested`, if there is one, between parts of the data, and a few times a
+/// second while it waits for a pipe.
 ///
 /// Throws failure: bad_job with all of `problems(x)`, missing_input and bad_data as the readers do;
-/// interrupted when it was asked to stop.
+/// interrupted when `stop_requested` returned true.
 std::shared_ptr<const prepared_data> load_data(const job& x,
                                                std::function<bool()> stop_requested = {});
 
 /// The same for a data set an application has in memory; `job.data` decides split and
-/// standardisation only. Throws failure: bad_job, naming the key, for one that says how a file is read; bad_data,
-/// naming row and column, for rows that do not hold together (data/table/dataset.hpp).
+/// standardisation only. Throws failure: bad_job, naming the key, for a key about reading files; bad_data, naming row
+/// and column, for inconsistent rows (data/table/dataset.hpp).
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source);
 
-/// How cells of the job's file are written.
+/// The form of cells in the job's file.
 csv_dialect dialect_of(const cell_options& x);
 
-/// What `resolve` needs to know of it.
+/// The sizes that `resolve` needs.
 data_shape shape_of(const prepared_data& data);
 
-/// Throws failure(bad_job), naming the key, when a resolved job cannot be trained on its data, or
-/// not with the memory that there is where it is to be (parallel_plan.hpp).
+/// Throws failure(bad_job), naming the key, when a resolved job cannot be trained on its data, or needs more memory
+/// than there is (parallel_plan.hpp).
 void require_trainable(const job& resolved, const prepared_data& data, const run_place& where = {});
 
-/// Threads of a job in one process: as given, else as many as it has use of.
+/// Threads of a job in one process: as given, else as many as the job can use.
 size_t threads_of(const job& x, const data_shape& shape);
 
-/// The same failure; one for want of memory says what the plan counts on.
+/// The same failure; for lack of memory with the numbers of the plan.
 failure with_plan(const failure& error, const job& resolved, const data_shape& shape,
                   const run_place& where = {});
 

@@ -20,10 +20,10 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
 /// Writes the model file and returns the SHA-256 of its data section.
 /// Throws failure: cannot_create, no_permission, io_error.
 std::string write_model(const std::string& path, const training_result& result);
-/// The same, to a file that is open, for which room may have been taken.
+/// The same, to an open file.
 std::string write_model(atomic_file& file, const training_result& result);
 
-/// About what the file of such a model takes, rather more: the room to take for it.
+/// An upper estimate of a model file's size, for reserving disk space.
 uint64_t model_file_bytes(const parameter_layout& layout, const prepared_data& data);
 
 } // namespace troupe

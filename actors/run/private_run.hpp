@@ -1,8 +1,8 @@
-// What a private run needs beside its job: the key, and who it is without telling of its rows.
+// What a private run needs beside its job: the secret key, and an identity that reveals nothing about its rows.
 //
-// A key may serve several jobs: what is drawn is drawn by a hash of the key and the job's identity, its
-// data's fingerprint among it. So two jobs, or one on other rows, never have the same noise. And nobody
-// without the key can try a guess at the rows against that fingerprint: the identity has a keyed one.
+// A key may serve several jobs. Random numbers are drawn with a hash of the key and the job's identity, which includes
+// its data's fingerprint. So two jobs, or one job on other rows, never have the same noise. The fingerprint in the
+// identity is keyed: without the key it cannot confirm a guess at the rows.
 
 #pragma once
 
@@ -14,21 +14,20 @@
 
 namespace troupe {
 
-/// A private job with the key of its file, which is made if there is none; any other as it is. Throws
-/// as read_or_make_key does.
+/// Adds to a private job the key of its key file, and makes that file if there is none. Returns other jobs unchanged.
+/// Throws as read_or_make_key does.
 job with_key(job x);
 
-/// The fingerprint that the identity of the job has of these data.
+/// The fingerprint of these data in the job's identity.
 std::string fingerprint_in(const job& x, const prepared_data& data);
 
 /// The identity of a resolved job on its data (coordinators/job/resolve.hpp).
 std::string identity_of(const job& resolved, const prepared_data& data);
 
-/// Where the ledger of its releases is: in the run's folder. Throws failure(bad_job) for a job that names
-/// none.
+/// The path of the run's release ledger, in its folder. Throws failure(bad_job) for a job without a folder.
 std::string ledger_of(const job& resolved);
 
-/// What a private run draws by. Throws std::invalid_argument for a job without its key.
+/// The key of a private run's random numbers. Throws std::invalid_argument for a job without its key.
 secret_key key_of_run(const job& resolved, const prepared_data& data);
 
 } // namespace troupe

@@ -51,7 +51,7 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
 
 namespace {
 
-/// Whose rows they are; null for all other strategies.
+/// The owners of the rows in a federated run; null for other strategies.
 std::shared_ptr<const federation> federation_of(const job& resolved, const prepared_data& data) {
   if (!is_federated(resolved.training))
     return nullptr;
@@ -98,7 +98,7 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
     options.first_flipped_member = *training.members - resolved.merge.flipped_members;
     options.flip_factor = resolved.merge.flip_factor;
   }
-  // How long each client's work took would tell of a private run's clients.
+  // A timeline would reveal how long each client of a private run worked.
   const auto trace = is_private(resolved) ? nullptr : given.trace;
   if (self_.shard_count > 0) {
     const roster_options roster{{resolved.runtime.attempts, given.lost_patience},

@@ -1,13 +1,13 @@
-// A process's part of a run: its replicas, its shards, and the node that stands between them and
-// everybody else.
+// A process's part of a run: its replicas, its shards, and the node that connects them with the director and other
+// processes.
 //
 //   director, other nodes <== wire ==> node
 //                                        | view, horizon, hold, start
 //                                        +--> replica 0 .. R-1   compute slices
 //                                        +--> shard 0 .. K-1     add and update
 //
-// `company` makes one beside a director, all in one process. A networked run has one in each
-// process; a simulation has several in one actor system, behind simulated wires.
+// `company` makes one together with a director, in one process. A networked run has one in each process; a simulation
+// has several in one actor system, behind simulated wires.
 
 #pragma once
 
@@ -39,7 +39,7 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout);
 
 struct process_options {
   member self; ///< name, incarnation, and how many replicas and shards to spawn
-  /// Makes the node; empty: it runs on the system's threads.
+  /// Makes the node; empty: the node runs on the system's threads.
   std::function<local_node_actor(const node_options&, const local_company&)> spawn_node = {};
   bool wired = true;             ///< the run has other processes
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
@@ -52,8 +52,8 @@ struct process_options {
 
 class process {
 public:
-  /// Spawns everybody for a resolved job. Nothing moves before the node is told of a director
-  /// (director_link_actor) and the director of the node (member, node_actor).
+  /// Spawns the process's actors for a resolved job. They start when the caller has sent the node a director
+  /// (director_link_actor), and the director the node (member, node_actor).
   process(caf::actor_system& system, const job& resolved, std::shared_ptr<const prepared_data> data,
           const process_options& options);
 
@@ -72,10 +72,10 @@ public:
   size_t buffers_made() const { return gradients_->made_count() + parameters_->made_count(); }
 
 private:
-  /// Trainers in place of replicas, and where there is to be a shard a parameter server in its place.
+  /// Spawns trainers in place of replicas, and a parameter server in place of a shard, if the process has one.
   void spawn_trainers(caf::actor_system& system, const job& resolved, trainer_options options,
                       const process_options& given);
-  /// Another replica's gauge; null in a process alone, whose work nobody judges.
+  /// The gauge of a new replica; null in a run of one process, where no director judges work.
   std::shared_ptr<work_gauge> new_gauge(const process_options& options);
 
   member self_;
@@ -88,8 +88,8 @@ private:
   std::vector<std::shared_ptr<work_gauge>> gauges_; ///< of replicas
 };
 
-/// From now on, in this process, products use the instructions that the job asks for. Throws failure(mismatch) when they
-/// are not to be had here, and when arithmetic is not what it is everywhere.
+/// Makes this process's products use the instructions that the job asks for. Throws failure(mismatch) when this
+/// processor lacks them, or computes other bits than the project's arithmetic.
 void begin_arithmetic(const runtime_options& wanted);
 
 } // namespace troupe

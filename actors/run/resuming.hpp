@@ -1,5 +1,4 @@
-// Going on from a checkpoint: whether it can be one of the job
-// (data/checkpoint/checkpoint.hpp).
+// Resuming from a checkpoint: checks that it belongs to the job (data/checkpoint/checkpoint.hpp).
 
 #pragma once
 
@@ -12,8 +11,8 @@
 
 namespace troupe {
 
-/// The first thing in which `x` cannot be a checkpoint of the resolved job; nothing when it can.
-/// Names, versions and numerics classes are not looked at.
+/// Why `x` cannot be a checkpoint of the resolved job; nothing when it can. Does not check names,
+/// versions and numerics classes.
 std::optional<std::string> misfit_of(const checkpoint& x, const job& resolved,
                                      const prepared_data& data);
 

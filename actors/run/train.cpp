@@ -23,7 +23,7 @@ namespace troupe {
 
 namespace {
 
-/// How often a waiting `train` asks whether it should stop.
+/// How often a waiting `train` calls `stop_requested`.
 constexpr std::chrono::milliseconds stop_poll_interval{100};
 
 job resolve_or_throw(const job& x, const prepared_data& data) {

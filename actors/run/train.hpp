@@ -1,6 +1,6 @@
 // Training in one call: `train(system, job)` starts a company of actors in the application's own
-// actor system, waits for its end, and returns what it learned. `company` is the same in steps, for
-// applications that want to watch, ask or stop while it runs.
+// actor system, waits for its end, and returns the trained model. `company` does the same in steps, for applications
+// that want to observe, query or stop a run.
 //
 //   caf::actor_system_config config;
 //   troupe::configure(config);           // Troupe's message types and scheduler
@@ -34,22 +34,22 @@ struct prepared_data;   // data/training_rows/prepare.hpp
 struct train_options {
   /// Called with each progress message, on the thread that waits.
   std::function<void(const training_progress&)> on_progress;
-  /// Told once a second, and at the end, how training goes, on the thread that waits.
+  /// Called with the status once a second, and at the end, on the thread that waits.
   std::function<void(const training_status&)> on_status;
-  /// Asked about ten times a second, on the thread that waits: true stops training at a version.
+  /// Called about ten times a second, on the thread that waits. True stops training at a version.
   std::function<bool()> stop_requested;
-  /// Where checkpoints go, every `job.checkpoint.every_steps` steps; null: none are written.
+  /// Receives a checkpoint every `job.checkpoint.every_steps` steps; null: none are written.
   std::shared_ptr<checkpoint_store> checkpoints;
-  /// A checkpoint of this job to go on from; nothing: from the beginning.
+  /// A checkpoint of this job to resume from; nothing: train from the beginning.
   std::optional<checkpoint> resume_from;
   std::shared_ptr<run_recorder> trace; ///< of the timeline; null: none is wanted
 };
 
-/// Trains `x` on the threads of `system` and waits for the end. `x.runtime` is for the command,
-/// which makes the system: here the host's own settings stand.
+/// Trains `x` on the threads of `system` and waits for the end. `train` ignores `x.runtime`, which is for the command:
+/// the host's system has its own settings.
 ///
-/// It holds the calling thread, which may be any but the scheduler's: the application's own, or a detached
-/// actor's. Several may train in one system at a time.
+/// It blocks the calling thread: the application's own, or a detached actor's, but none of the scheduler's. Several
+/// threads may train in one system at a time.
 ///
 /// Throws failure: bad_job with every problem of the job; what reading its data throws; internal
 /// when `configure` was not called, when the thread is one of the scheduler's, which the run needs, or an actor

@@ -1,4 +1,4 @@
-// What each replica did, as files and people read it.
+// Each replica's work and waits, in the form of the summary file.
 
 #pragma once
 

@@ -30,12 +30,11 @@ namespace troupe {
 
 namespace {
 
-/// A client may have any number of rows: they are taken in pieces.
+/// A client may have any number of rows, so they are evaluated in parts of this size.
 constexpr size_t rows_at_once = 256;
 
-/// How a federated run's final model serves its clients: each is judged by the test rows that are its own. Test
-/// rows are dealt out as training rows were (data/training_rows/client_partition.hpp). Clients without test rows are
-/// not judged.
+/// Evaluates a federated run's final model for each client, on the client's own test rows. The partition deals out test
+/// rows like training rows (data/training_rows/client_partition.hpp). Clients without test rows are left out.
 client_evaluation client_figures_of(const job& resolved,
                                     const std::shared_ptr<const prepared_data>& data,
                                     const model& network, std::span<const float> parameters) {
@@ -68,7 +67,7 @@ client_evaluation client_figures_of(const job& resolved,
   return evaluation_of(losses, accuracies, test.row_count);
 }
 
-/// How long the director, which never computes, may take to hand over the result.
+/// How long the director may take to hand over the result. It never computes.
 constexpr std::chrono::seconds pull_deadline{60};
 
 void fill_figures(training_summary& summary, const training_finished& finished,
@@ -76,8 +75,8 @@ void fill_figures(training_summary& summary, const training_finished& finished,
   summary.steps = finished.version;
   summary.epochs = finished.version / plan.steps_in_epoch();
   summary.seconds = finished.seconds;
-  // What the run is made of, whoever did it and in whichever life; then what the replicas that are
-  // left did, repetitions included.
+  // First the samples of the run's steps, whichever replica computed them. Then the work of the remaining replicas,
+  // repetitions included.
   summary.samples = plan.rows_before(finished.end_version);
   if (const auto& clients = finished.figures.clients; clients.rounds > 0 || clients.privacy) {
     summary.clients = clients;
@@ -106,10 +105,11 @@ void fill_figures(training_summary& summary, const training_finished& finished,
     static_cast<result_figures&>(summary) = *row;
   else if (!finished.history.empty() &&
            finished.reason == static_cast<uint8_t>(stop_reason::diverged))
-    static_cast<result_figures&>(summary) = finished.history.back(); // between two rows
+    static_cast<result_figures&>(summary) =
+      finished.history.back(); // it ended between rows
 }
 
-// How much was computed and sent follows from who took part.
+// Hides the work and traffic of a private run: they would reveal which clients took part.
 void hide_work(training_finished& x) {
   x.replicas.assign(x.replicas.size(), {});
   x.wire = {};
@@ -182,7 +182,7 @@ void status_watch::ask() {
     return;
   self_->request(director_, answer_time_max, atom::status_v)
     .receive([this](const training_status& x) { tell_(x); },
-             [](const caf::error&) {}); // whoever waits hears of a lost director itself
+             [](const caf::error&) {}); // the thread that waits notices a lost director itself
   next_ = moment::clock::now() + interval;
 }
 

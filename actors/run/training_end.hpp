@@ -1,5 +1,5 @@
-// The end of a run: from the director's last word to the result an application is handed; and the watch
-// until then. Shared by `train`, where all is in one process, and by the director's process of a cluster.
+// The end of a run: turns the director's `training_finished` into the application's result. And the status watch during
+// the run. `train` uses both, and so does the director's process of a cluster.
 
 #pragma once
 
@@ -25,25 +25,26 @@ void throw_if_failed(const training_finished& finished);
 /// The final parameters, once the run is finished. Throws failure(internal) when they do not come.
 stored_tensor pull_parameters(caf::scoped_actor& self, const director_actor& director);
 
-/// What was learned, with its figures. `resolved` counts all replicas of the run.
+/// The trained model with the run's figures. `resolved` counts all replicas of the run.
 training_result result_of(const job& resolved, std::shared_ptr<const prepared_data> data,
                           const model& network, const stored_tensor& parameters,
                           training_finished&& finished);
 
-// Status watch: somebody looks on while a run is waited for. The director is asked once a second how training goes.
+// Status watch: asks the director for the status once a second while the calling thread waits for a run.
 class status_watch {
 public:
   static constexpr milliseconds interval{1'000};
-  /// For an answer, which comes within milliseconds: whoever waits hears nothing else meanwhile.
+  /// Deadline of an answer, which normally comes within milliseconds. Meanwhile the waiting thread handles no other
+  /// message.
   static constexpr milliseconds answer_time_max{1'000};
 
-  /// `tell` is called on the thread that waits, and may be empty.
+  /// Calls `tell` on the thread that waits; may be empty.
   status_watch(caf::scoped_actor& self, director_actor director,
                std::function<void(const training_status&)> tell);
 
-  /// Asks when it is time to.
+  /// Asks if a second has passed.
   void tick();
-  /// Asks now: the last time, when a run has ended.
+  /// Asks now; used once more when a run has ended.
   void ask();
 
 private:

@@ -25,16 +25,15 @@ struct training_result {
   job resolved; ///< the job as it was trained: every optional field filled in
   std::shared_ptr<const prepared_data> data;
   parameter_layout layout;
-  /// In working order (parameter_layout.hpp). `values()` has them all; where several processes trained
-  /// and there is a folder for it, only that brings them to memory.
+  /// In working order (parameter_layout.hpp). `values()` returns them all. After a run of several
+  /// processes with a folder they stay on the disk until that call.
   stored_tensor parameters;
   std::vector<history_row> history;
   training_summary summary; ///< without the model file's path
-  /// Set when training ended early and badly (diverged); `parameters` are the best ones if a best
-  /// version is kept, else the last finite ones.
+  /// Set when training diverged. `parameters` are then the best ones if a best version is kept,
+  /// else the last finite ones.
   std::optional<std::string> problem;
-  /// Who computed, waited and came late, as a table for people; empty where nobody waits: for
-  /// solvers.
+  /// A table for people: how long each replica computed, waited and was late. Empty for solvers.
   std::string statistics{};
 };
 

@@ -23,7 +23,7 @@ struct replica_options {
   timeline plan;
   test_hooks hooks;
   row_namer names = {};
-  std::shared_ptr<work_gauge> gauge = {}; ///< each one's own; null: nobody judges its work
+  std::shared_ptr<work_gauge> gauge = {}; ///< one for each replica; null: its work is not watched
   std::shared_ptr<trace_ring> trace = {}; ///< likewise; null: no timeline is wanted
   pipeline_schedule schedule{};           ///< where several share a model
   bool by_segment = false;                ///< all slices' tiles of a segment, one after the other

@@ -65,7 +65,7 @@ void shard_state::on_view(const view& news) {
   if (begins)
     return restart();
   watch_replicas();
-  // Somebody may be there who missed these.
+  // The view may have new replicas that missed these announcements.
   if (previous_.size() > 0)
     announce(ranges_.version() - 1, previous_, float_view{});
   if (current_.size() > 0)
@@ -85,10 +85,10 @@ void shard_state::restart() {
     first_owner - view_.shards.begin() == static_cast<std::ptrdiff_t>(view_.index);
   elements_ = elements_of_blocks(view_.shards.at(view_.index).blocks, options_.parameter_count);
   failed_ = reduced_.is_there = false;
-  horizon_ = {}; // an earlier term's end is not this one's
+  horizon_ = {}; // the horizon of an earlier term may be its end
   current_ = previous_ = {};
   if (elements_.empty())
-    return; // more shards than blocks: nothing to do, nobody waits for it
+    return; // more shards than blocks: this one owns nothing
   const auto version = view_.start_version;
   ranges_ = gradient_ranges{options_.plan, version, elements_, options_.tiles};
   reduced_.blocks = sums_rule{block_count(options_.parameter_count), version,
@@ -118,7 +118,7 @@ void shard_state::restart() {
   answer_waiting();
 }
 
-// Nothing is what a beginning has.
+// A start without state is the initial one and always fits.
 bool shard_state::fits(const shard_start& start) const {
   const auto& numbers = start.numbers.numbers;
   if (start.slots.empty() && numbers.empty())
@@ -130,7 +130,7 @@ bool shard_state::fits(const shard_start& start) const {
          (options_.whole_rule ? options_.whole_rule->accepts(numbers) : numbers.empty());
 }
 
-// The state a checkpoint had at this version, instead of that of a beginning.
+// Takes the state of a checkpoint at this version instead of the initial one.
 void shard_state::restore() {
   if (!start_ || start_->term != view_.term)
     return;
@@ -163,10 +163,10 @@ void shard_state::on_contribution(const contribution& news) {
   apply();
 }
 
-// What looks at all elements at once needs their sum before it.
+// Clipping by norm and whole-model rules need the summed gradient before the update.
 void shard_state::apply() {
   const bool is_reported = !options_.follows_results || ranges_.version() < horizon_.version;
-  // A gradient that is reduced waits for norms only.
+  // A gradient that is already reduced only waits for the sums over all blocks.
   if (!is_reported || reduced_.is_there || !ranges_.is_complete())
     return;
   const auto sums = ranges_.sums(options_.hooks.add_in_order_of_arrival);
@@ -240,7 +240,7 @@ void shard_state::update(const std::vector<summed_range>& gradients, const batch
   const std::span<const float> own = reduced_.gradient.values();
   failed_ = !sums && whole != nullptr && whole->sum_count() && !blocks_are_finite(totals) &&
             find_not_finite({&own, 1}) == 1;
-  if (failed_) // whoever owns what is not finite tells of it, and knows whose it is
+  if (failed_) // the shard with the value that is not finite reports it and names its replica
     return;
   if (!sums)
     return report_not_finite();
@@ -249,7 +249,7 @@ void shard_state::update(const std::vector<summed_range>& gradients, const batch
   if (options_.hooks.on_applied)
     for (const auto& range : ranges_.sums(false))
       tell_applied(range.elements, total);
-  // Let go of the gradients before anybody can start on the next step and want buffers.
+  // Releases the gradients before a replica can start on the next step and needs buffers.
   ranges_.advance();
   reduced_.blocks.advance();
   reduced_.is_there = false;
@@ -261,7 +261,7 @@ void shard_state::update(const std::vector<summed_range>& gradients, const batch
     metrics_.statistics.on_step_begins(now);
   }
   copy_if_due();
-  keep_metrics(); // before others learn of the version: what it leads to comes after its row
+  keep_metrics(); // before the announcement: the row precedes all that follows from the version
   place_point();
   announce();
   answer_waiting();
@@ -310,8 +310,9 @@ void shard_state::announce() {
   announce(ranges_.version(), current_, point_.values);
 }
 
-// In a wired process the node tells the replicas, once it has the other spans as well. Else all spans of
-// a point are in one buffer by the time a replica has heard of each.
+// In a wired process the node announces a version to the replicas once it has all spans. Otherwise
+// shards announce it directly: when a replica has all announcements, all spans of the point are in
+// one buffer.
 void shard_state::announce(uint64_t version, const float_view& parameters,
                            const float_view& point) {
   auto news = span_of(version, parameters);
@@ -346,14 +347,14 @@ void shard_state::copy_if_due() {
     copy_values(state_.slot(i), slot.values().begin());
     copy.slots.emplace_back(slot, 0, slot.size());
   }
-  // At an epoch's end the metrics is about to be closed.
+  // At an epoch's end the metrics start again from zero.
   const auto metrics = options_.plan.is_epoch_end(version) ? batch_sums{} : metrics_.sums;
   const std::vector<double> numbers{state_.numbers().begin(), state_.numbers().end()};
   copy.numbers = {version, elements_.begin, numbers, metrics_.are_kept, metrics};
   self_->send(view_.relay, std::move(copy));
 }
 
-// A copy, made once: the state moves on while a late replica may still read.
+// A copy: a late replica may still read this point while the state changes.
 void shard_state::place_point() {
   if (!point_.memory)
     return;
@@ -400,7 +401,7 @@ caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   return caf::make_error(protocol_error::version_not_held, version);
 }
 
-// ---- What it tells the director ----
+// ---- Reports to the director ----
 
 void shard_state::watch_replicas() {
   if (!metrics_.are_kept)
@@ -415,8 +416,8 @@ trainer_figures shard_state::on_figures() const {
   return {metrics_.statistics.barrier_count(), metrics_.statistics.figures()};
 }
 
-// The history's versions and the end of training make a row, the horizon a mark; what was said
-// already is not said again.
+// The history's versions and the end of training make a row, the horizon a mark. Each is reported
+// once.
 void shard_state::keep_metrics() {
   const auto version = ranges_.version();
   const bool at_horizon = version == horizon_.version;
@@ -449,7 +450,7 @@ void shard_state::report() {
     told_.row = version;
 }
 
-// The director hears why before those who wait hear that there is nothing to wait for.
+// The director gets the reason before the waiting pulls are refused.
 void shard_state::stop_here(uint64_t step, step_problem problem, std::string what,
                             const contribution* part) {
   failed_ = true;

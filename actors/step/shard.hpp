@@ -1,25 +1,23 @@
 // Shard: owns a span of the parameters and its optimizer state.
 //
-// Which contributions count and when a step is complete is decided by `shard_rule`, for each range of the
-// span (gradient_ranges.hpp). When the step is complete this shell adds them along the tree and applies
-// the optimizer in one sweep, into the buffer of the next version. It keeps the parameters of its
-// version and of the one before, so that a version every shard has can always be named.
+// `shard_rule` decides which contributions count and when a step is complete, for each range of the span
+// (gradient_ranges.hpp). Then this shell adds the contributions along the tree and applies the optimizer in one sweep,
+// into the buffer of the next version. It keeps the parameters of the current and the previous version, so that there
+// is always a version that every shard has.
 //
-// With a whole-model rule (models/whole_model/whole_model_rule.hpp) each version is announced with the
-// point where the step's gradient is wanted, if the rule has one.
+// With a whole-model rule (models/whole_model/whole_model_rule.hpp) the shard announces each version with the point at
+// which replicas take the step's gradient, if the rule has one.
 //
-// When gradients are clipped by their norm, or such a rule needs sums over the whole model, a round
-// stands between: the shard adds into a buffer of its own, tells the other shards the numbers of its
-// blocks, and updates when it knows those of all (coordinators/step/sums_rule.hpp).
+// Clipping by norm, and some whole-model rules, need sums over the whole model. Then the shard adds into a buffer of
+// its own, sends the other shards the numbers of its blocks, and updates when it has those of all
+// (coordinators/step/sums_rule.hpp).
 //
-// A term begins with a view whose term is new: the shard goes to the view's start version, with the
-// state that `shard_start` brought (nothing: the initial one). Versions that are to be checkpointed
-// are copied the moment they are owned, before anything is applied to them: that is the consistent
-// cut, for every shard is asked for the same version and nobody has to stop for it.
+// A view with a new term begins that term: the shard goes to the view's start version, with the state in `shard_start`
+// (none: the initial one). It copies a version for a checkpoint before it applies the next step. All shards copy the
+// same versions, so the copies are a consistent cut and training need not stop.
 //
-// The first shard with a span keeps the metrics: it adds up the figures that travel with the gradients
-// and reports them to the director. It also sees who came last at each step, and says so when
-// asked.
+// The first shard with a span keeps the metrics: it adds up the figures that travel with the gradients and reports them
+// to the director. It also counts which replica came last at each step, for `figures`.
 
 #pragma once
 
@@ -82,7 +80,7 @@ private:
   caf::result<parameter_span> on_pull(uint64_t version);
   trainer_figures on_figures() const;
 
-  /// Tells the statistics who takes part.
+  /// Gives the statistics the replicas of the view.
   void watch_replicas();
   /// Goes to the start version of a new term.
   void restart();
@@ -92,11 +90,11 @@ private:
   void copy_if_due();
   /// Once the step is complete and its rate is known: adds, updates and announces, or reports why not.
   void apply();
-  /// Tells the other shards the numbers of its blocks.
+  /// Sends the other shards the numbers of its blocks.
   void tell_sums();
   /// Updates once the numbers of all blocks are known.
   void apply_reduced();
-  /// `totals`: of the numbers of all blocks, if they were told.
+  /// `totals`: sums of the numbers of all blocks; empty if the step needs none.
   void update(const std::vector<summed_range>& gradients, const batch_sums& total,
               std::span<const double> totals);
   /// Writes version v + 1; the sums for the metrics, or nothing when it is not finite.
@@ -104,20 +102,20 @@ private:
                                        const batch_sums& total, std::span<const double> totals,
                                        std::span<float> next);
   void tell_applied(const index_range& elements, const batch_sums& total) const;
-  /// Reports why the step was not applied; this shard's version stays where it is. `part`: whose fault it is,
-  /// if it is one contribution's.
+  /// Reports why the step was not applied; the shard's version does not change. `part`: the contribution that caused
+  /// it, if it was one.
   void stop_here(uint64_t step, step_problem problem, std::string what,
                  const contribution* part = nullptr);
   void refuse_waiting();
   void report_not_finite();
   void announce();
   void announce(uint64_t version, const float_view& parameters, const float_view& point);
-  /// Writes where the current step's gradient is wanted for others to read, if not at the parameters.
+  /// Writes the point at which replicas take the step's gradient, if it is not the parameters.
   void place_point();
-  /// Tells the hash of a row's version and, whoever keeps it, the metrics, when it is time.
+  /// Reports, when due, the hash of a row's version, and the metrics if this shard keeps them.
   void keep_metrics();
   void report();
-  /// Answers those who asked for a version before it was there.
+  /// Answers pulls that came before their version.
   void answer_waiting();
   parameter_span span_of(uint64_t version, const float_view& parameters) const;
 
@@ -133,28 +131,28 @@ private:
   optimizer_state state_;
   reducer reducer_;
   std::unique_ptr<buffer_pool> copies_; ///< of the span, for checkpoints
-  /// Where the current step's gradient is wanted, if not at the parameters.
+  /// The point at which replicas take the step's gradient, if it is not the parameters.
   struct {
     std::shared_ptr<version_buffers> memory; ///< of the process; null when the rule has no point
     float_view values;                       ///< of the span, at the current version
   } point_;
-  /// The step's gradient while sums over the model are not known.
+  /// The step's summed gradient while sums over the model are missing.
   struct {
-    sums_rule blocks; ///< the sums, of this shard's blocks and of others'
+    sums_rule blocks; ///< the sums of all shards' blocks
     buffer gradient;
     batch_sums sums;
     bool is_there = false; ///< of the current step
   } reduced_;
   bool failed_ = false; ///< a value was not finite: its version stays where it is
   horizon_rule horizon_;
-  /// What one shard of a run counts for all.
+  /// The metrics; one shard of a run keeps them for all.
   struct {
     bool are_kept = false;
     batch_sums sums; ///< of the epoch of the last step
     replica_statistics statistics;
   } metrics_;
 
-  /// Versions of which it was told last, so that nothing is told twice.
+  /// The newest reported versions, so that nothing is reported twice.
   struct reported_versions {
     uint64_t row = 0;  ///< of the history
     uint64_t mark = 0; ///< the horizon
@@ -171,7 +169,7 @@ private:
     uint64_t version;
     caf::typed_response_promise<parameter_span> promise;
   };
-  std::vector<waiting_pull> waiting_; ///< of later versions; who asked has a deadline
+  std::vector<waiting_pull> waiting_; ///< of later versions; the caller's deadline bounds the wait
 };
 
 shard_actor::behavior_type shard(self_pointer<shard_actor, shard_state> self,

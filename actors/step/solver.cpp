@@ -40,7 +40,7 @@ void solver_state::on_start(const shard_start& news) {
   versions_ = news.versions;
 }
 
-// It comes twice: to the replica, and once there is something to start from to the shard.
+// The view comes twice: first to the solver as replica, then, after `shard_start`, as shard.
 void solver_state::on_view(const view& news) {
   if (rule_ || !versions_)
     return;

@@ -5,8 +5,8 @@
 // version is one solution:
 //   closed-form    version 1 is the least-squares solution (models/solvers/least_squares.hpp)
 //   gauss-newton   each version is one step of Gauss-Newton (models/solvers/least_squares.hpp)
-// Rows of the history show the loss of their own version. Between two steps other messages get
-// their turn; while one is computed the director answers.
+// Rows of the history show the loss of their own version. Between two steps the solver handles
+// other messages; during a step only the director answers.
 
 #pragma once
 
@@ -29,15 +29,15 @@
 
 namespace troupe {
 
-/// A member of steps, and the owner of all parameters.
+/// A member that goes from step to step, and the owner of all parameters.
 using solver_actor = step_member_actor::extend<
-  // From itself: the next step may begin.
+  // To itself: the next step may begin.
   caf::reacts_to<atom::begin>,
   // As an owner: holds the parameters of the start version.
   caf::reacts_to<shard_start>,
   // As an owner: the parameters of the current or the previous version.
   caf::replies_to<atom::pull, uint64_t>::with<parameter_span>,
-  // As an owner: of nobody, for nobody waits here.
+  // As an owner: empty figures, for no replica waits.
   caf::replies_to<atom::figures>::with<trainer_figures>>;
 
 struct solver_options {

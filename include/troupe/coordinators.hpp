@@ -1,5 +1,5 @@
-// One main model made by many: `gradients_coordinator` applies their gradients, `parameters_coordinator` merges their
-// parameters. Each of the many has its own data.
+// One main model, trained by many children, each on its own data: `gradients_coordinator` applies their gradients,
+// `parameters_coordinator` merges their parameters.
 //
 // Threads: both are plain objects without locks, for one thread at a time. <troupe/coordinator_actors.hpp> has them
 // as actors, for children in other threads and processes.
