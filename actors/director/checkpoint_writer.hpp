@@ -1,12 +1,11 @@
-// Checkpoint writer: writes a director's checkpoints and terms, and reads what it hands out of them, on
-// a thread of its own.
+// Checkpoint writer: writes a director's checkpoints and terms, and reads checkpoints for it, on a thread of its own.
 //
 //   director == ranges, checkpoint, term ==> writer == write, sync, rename, sync ==> disk
 //            <== done, or why not ==================== read <=======================
 //
-// It does one after the other, in the order they come, and answers each. It decides nothing: what
-// counts when it is written, and what a failure means, is the director's to say. It lives as long as
-// the director, which links itself to it; a write at hand is brought to its end before.
+// It carries out one order after the other and answers each. It decides nothing: the director decides which writes
+// count and what a failure means. It ends with the director, which links itself to it, but finishes its current write
+// first.
 
 #pragma once
 
@@ -22,10 +21,9 @@
 namespace troupe {
 
 struct checkpoint_writer_options {
-  /// Written by nobody else as long as the actor lives. Null: no checkpoints are ordered, and terms need
-  /// not be remembered.
+  /// Only this actor may write to it. Null: the director orders no checkpoints, and terms are not stored.
   std::shared_ptr<checkpoint_store> store;
-  std::shared_ptr<trace_ring> trace = {}; ///< null: it is not recorded
+  std::shared_ptr<trace_ring> trace = {}; ///< null: nothing is recorded
 };
 
 struct checkpoint_writer_state {

@@ -106,7 +106,7 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
   context_.exchange.record(context_.is_alone() ? nullptr : options.trace);
   context_.fail = [this](const failure& why) { parts_->training.fail(why); };
   parts_ = std::make_unique<parts>(context_);
-  // A type that was damaged on a wire: nobody prints, nobody ends.
+  // A message with a damaged type: drop it, without a log line and without an end.
   context_.self->set_default_handler(caf::drop);
   auto& tensors = parts_->tensors;
   auto& membership = parts_->membership;
@@ -176,7 +176,7 @@ director_actor::behavior_type director(self_pointer<director_actor, director_sta
 
 namespace {
 
-/// An answer is read at a glance, and once a second.
+/// Most links in an answer: people read it once a second.
 constexpr size_t shown_links_max = 64;
 
 double seconds_of(moment::duration time) {
@@ -224,10 +224,10 @@ training_status run_status::status() const {
   return status;
 }
 
-// What everybody asks for: how well it learns, and how long it takes.
+// The figures that people ask for most: how well the model learns, and how long training takes.
 void run_status::fill_in_results(training_status& status) const {
   const auto& last = context_.last_progress;
-  if (last.steps_in_epoch > 0) { // there was some
+  if (last.steps_in_epoch > 0) { // training has made progress
     status.train_loss = last.train_loss;
     status.train_accuracy = last.train_accuracy;
   }
@@ -288,7 +288,7 @@ node_status run_status::status_of(const expected_member& node, moment now) const
   result.replicas = view.members[*place].replica_count;
   result.shards = view.members[*place].shard_count;
   const auto& split = context_.options.membership.split;
-  std::set<index_range> slices; // those of a group once
+  std::set<index_range> slices; // a group's slices count once
   for (const auto& replica : view.replicas) {
     if (replica.member != *place)
       continue;
@@ -302,7 +302,7 @@ node_status run_status::status_of(const expected_member& node, moment now) const
   return result;
 }
 
-// Who is waited for, by name, as far as anybody said so.
+// The processes that the run waits for, by name, as far as reports show them.
 std::string run_status::waits_for(moment now) const {
   if (context_.finished)
     return {};

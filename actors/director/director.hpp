@@ -1,32 +1,33 @@
-// Director: one for each job. It says who takes part and how far training may go, keeps the
-// history, has checkpoints written, answers questions at any time, and ends the run. It computes
-// nothing, waits for no disk (checkpoint_writer.hpp) and runs on a thread of its own, so it answers
+// Director: one for each job. It decides which processes take part and how far training may go,
+// keeps the history, has checkpoints written, reports the status, and ends the run. It computes
+// nothing, waits for no disk (checkpoint_writer.hpp) and runs on a thread of its own. So it answers
 // while all cores and the disk are busy.
 //
 //   waiting --begin, all joined--> training --end named--> ending --all collected--> finished
 //                                   ^    |                   |
 //                                   +----+---- a span lost --+   (a new term, from a checkpoint)
 //
-// Pure rules decide: `director_rule` how training goes on, `membership_rule` who takes part and
-// what a loss costs, `hold_rule` at which version a cluster stops. Its parts turn messages into
-// their events and their decisions into messages; each knows only those below it:
+// Pure rules decide: `director_rule` how training goes on, `membership_rule` which processes take
+// part and what a loss costs, `hold_rule` at which version a cluster stops. The director's parts
+// turn messages into events of these rules, and decisions into messages. Each part knows only those
+// below it:
 //
 //                    +--------------------------------------------------------+
-//    tick      ====> | run_supervisor   who hangs, what stands still          |
+//    tick      ====> | run_supervisor   hanging processes, standstills        |
 //    status   <====> | run_status       how it goes, in figures and words     |
 //    reports   ====> | run_training     how far it goes, and its end          |
-//    processes ====> | run_membership   who takes part: views, terms          |
+//    processes ====> | run_membership   processes taking part: views, terms   |
 //    tensors  <====> | run_tensors      parameters fetched, checkpoints made  |
-//    writer   <====> | run_writes       what is being written               |
-//    directives <=== | run_announcer    views, directives, holds: said to all  |
+//    writer   <====> | run_writes       open orders to the writer             |
+//    directives <=== | run_announcer    views, directives, holds: sent to all |
 //                    +--------------------------------------------------------+
 //                    | plain objects:  process_roster, run_history, run_watch,|
 //                    |                 run_end, checkpoint_drafts             |
 //                    +--------------------------------------------------------+
 //
-// All look at one context (director_context.hpp). Nothing the director sends is acknowledged: what it says
-// is repeated every second, and what it misses (parameters, checkpoint state) it asks for by an
-// exchange like everybody else (actors/base/exchange_port.hpp).
+// All parts share one context (director_context.hpp). No message of the director is acknowledged:
+// it repeats its state every second. It gets tensors (parameters, checkpoint state) through an
+// exchange, as nodes do (actors/base/exchange_port.hpp).
 
 #pragma once
 
@@ -41,7 +42,7 @@
 
 namespace troupe {
 
-// Run status: how training goes, and whom it waits for, in figures and in words.
+// Run status: how training goes, and which processes it waits for, in figures and in words.
 
 /// What the run waits for.
 struct current_wait {
@@ -67,7 +68,7 @@ public:
 
   training_status status() const;
   current_wait wait(moment now) const;
-  /// Nothing moves: what was heard of processes holds.
+  /// Nothing moves, so the last reports still hold.
   bool is_still(moment now) const;
 
 private:
@@ -86,10 +87,10 @@ private:
   const run_training& training_;
 };
 
-// Run supervisor: sees to it that a run does not wait for what will not come. It carries out what
-// the watch decides: who hangs is taken out, what stands still begins anew, a stop ends at the last
-// checkpoint when somebody it needs is missing, and people are told of waits. Nobody stands still
-// while something is being written: a slow disk is no circle.
+// Run supervisor: keeps a run from waiting for ever. It carries out the decisions of the watch. It
+// takes a hanging process out, begins a term anew when the run stands still, and tells people of
+// waits. A stop that lacks processes ends at the last checkpoint. While the disk is being written
+// to, the run does not count as standing still.
 class run_supervisor {
 public:
   run_supervisor(const director_context& context, const run_history& history,
@@ -135,7 +136,7 @@ private:
   void on_watch(const observer_actor& observer);
   void on_tick();
 
-  /// What looks at the context; those below first.
+  /// The parts of the picture above, the lowest first.
   struct parts {
     explicit parts(director_context& context);
     process_roster roster;

@@ -1,6 +1,5 @@
-// A director's context: what all parts of a director look at. The ways to the processes, the view in
-// force, the exchange, and who watches. Links and view are written by run_membership alone, the end
-// by run_training.
+// A director's context, shared by all its parts: the links to processes, the current view, the exchange, and the
+// observers. Only run_membership writes links and view, only run_training the end.
 
 #pragma once
 
@@ -33,14 +32,14 @@
 
 namespace troupe {
 
-// What a director is told when it is made.
+// The options of a director.
 
 class run_recorder; // data/records/run_recorder.hpp
 
 struct director_options {
   director_rule_options rule;
   membership_options membership;
-  optimizer_options optimizer; ///< for the learning rate in the history
+  optimizer_options optimizer; ///< gives the learning rate in the history
   bool classification = true;
   double test_total_squares = 0; ///< regression: of the test targets around their mean
   double validation_total_squares = 0;
@@ -49,33 +48,34 @@ struct director_options {
   size_t slot_count = 0;  ///< of the optimizer's state
   std::string job_sha256; ///< for checkpoints
   std::string arithmetic; ///< likewise
-  /// Lives and dies with the director. Null: no checkpoint is written, and there is no scratch room.
+  /// Ends with the director. Null: no checkpoint is written, and there is no scratch room.
   checkpoint_writer_actor writer;
-  /// Where parameters are kept that nobody else has: the best version, the result. Null: in memory.
+  /// Keeps parameters that only the director has: the best version, the result. Null: in memory.
   std::shared_ptr<scratch_pool> scratch;
-  std::optional<checkpoint> resume_from; ///< nothing: from the beginning
+  std::optional<checkpoint> resume_from; ///< nothing: train from the beginning
   exchange_options exchange;
   lost_work_options lost_work{0};
-  bool hides_work = false; ///< how much was computed and sent would tell of a private run's clients
-  /// For people: the rows of these slices of a step, and where they come from. May be empty.
+  bool hides_work = false; ///< figures of work and traffic would reveal a private run's clients
+  /// For people: names the rows of these slices of a step, and their file. May be empty.
   std::function<std::string(uint64_t step, const std::vector<size_t>& slices)> rows;
-  /// Told of each report that compares a process's clock with this one's, with when it came; may be empty.
+  /// Called for each report that compares a process's clock with the director's, with its time of arrival; may be
+  /// empty.
   std::function<void(const std::string& process, const clock_stamps& stamps, uint64_t heard)>
     on_clock;
-  std::shared_ptr<run_recorder> trace; ///< of its links; null: it is not recorded
+  std::shared_ptr<run_recorder> trace; ///< of its links; null: nothing is recorded
 };
 
-/// What a director needs to know of a resolved job; who takes part is still open.
+/// The director's options from a resolved job; the caller adds the processes.
 director_options director_options_of(const job& resolved, const prepared_data& data,
                                      const model& network);
 
-/// How often the director looks whether something is due.
+/// How often the director looks for due work.
 inline constexpr milliseconds director_tick_interval{50};
 
-/// How often views, directives and holds are said again, for those who missed them.
+/// How often the director repeats views, directives and holds, for processes that missed them.
 inline constexpr milliseconds repeat_interval{1000};
 
-/// A process that has come, and the way to it.
+/// A linked process and its node.
 struct process_link {
   member who;
   node_actor way;
@@ -86,17 +86,17 @@ struct director_context {
   director_options options;
   std::map<std::string, process_link> links;
   exchange_port exchange;
-  cluster_view view; ///< the one published last
+  cluster_view view; ///< the last published one
 
   std::optional<moment> begin;
-  bool finished = false; ///< nothing is decided any more
+  bool finished = false; ///< no rule decides any more
   std::vector<observer_actor> observers;
   training_progress last_progress;
   std::function<void(const failure&)> fail; ///< ends the run
 
   moment now() const { return self->clock().now(); }
   uint64_t term() const { return view.id.term; }
-  /// There is one process: nobody waits for a wire, and nobody could stand in for it.
+  /// The run has one process: no waits for wires, and no process that could replace it.
   bool is_alone() const { return options.membership.expected.size() <= 1; }
   double seconds_since_begin() const {
     return begin ? std::chrono::duration<double>(now() - *begin).count() : 0;
@@ -106,7 +106,7 @@ struct director_context {
   void send_to_members(const T& news) const {
     send_to_members_if(news, [](const std::string&) { return true; });
   }
-  /// To those whose name the predicate holds for.
+  /// Sends to the members whose names the predicate accepts.
   template <class T, class Predicate>
   void send_to_members_if(const T& news, const Predicate& is_meant) const {
     for (const auto& who : view.members)
@@ -126,8 +126,7 @@ struct director_context {
     last_progress.finished_epoch.reset();
     last_progress.rounds.clear();
   }
-  /// A line for people: with the last progress again, so that nobody who shows progress takes it for
-  /// a step back.
+  /// Sends a line for people, with the last progress again, so that a progress display does not step back.
   void tell(const std::string& line) const {
     auto news = last_progress;
     news.notice = line;

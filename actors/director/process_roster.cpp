@@ -6,7 +6,8 @@ namespace troupe {
 
 namespace {
 
-/// Who is tried again is so every 2 s at least, and then heard of again.
+/// A linking attempt is repeated at least every 2 s and then reports again; older trouble gets its
+/// age.
 constexpr milliseconds trouble_is_new_for{3'000};
 
 } // namespace

@@ -1,5 +1,5 @@
-// Process roster: the processes with a link, and what each said last of itself. A plain object:
-// links, views and reports go in, figures of all come out.
+// Process roster: the linked processes, each with its last report. A plain object: links, views and
+// reports go in, figures of all processes come out.
 
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace troupe {
 
-/// What a process said last.
+/// A process's last report.
 struct heard_report {
   node_report news;
   moment at{};
@@ -28,32 +28,33 @@ struct heard_report {
 
 /// How a process's report differs from the one before.
 struct report_change {
-  bool moved = false; ///< it has reached a version
-  bool sent = false;  ///< something for the first time, to somebody who does not have it
+  bool moved = false;                 ///< it has reached a version
+  bool sent = false;                  ///< it has sent new data, not only resends
   std::vector<std::string> reachable; ///< it has a link to them again
 };
 
 class process_roster {
 public:
-  /// There is a link to this process, or another one: what was said over the last does not count.
+  /// A process has a link, or a new one: reports over the old link do not count.
   void on_link(const std::string& who, moment now);
-  /// It is lost; with it went so many replicas of the view.
+  /// The link is lost, and with it this many replicas of the view.
   void on_link_lost(const std::string& who, uint64_t replica_count);
-  /// Only of a process with a link.
+  /// Takes the report of a linked process.
   report_change on_report(const node_report& news, moment now);
   void on_view(const cluster_view& view);
-  /// A process cannot be linked, or was turned away. `who` is empty when nobody knows who it was.
+  /// A process cannot be linked, or was refused. `who` is empty when its name is unknown.
   void on_trouble(const std::string& who, const std::string& why, moment now);
 
   bool has_link(const std::string& who) const { return processes_.contains(who); }
-  /// Null: it has no link, or has not said anything over it.
+  /// Null: the process has no link, or has not reported over it.
   const heard_report* find(const std::string& who) const;
-  /// Those of the view with a link: the loss of the others is dealt with.
+  /// The linked processes of the view. The loss of the others is handled elsewhere.
   std::vector<heard_process> heard(const cluster_view& view, moment now) const;
-  /// Everybody who works has said what was done, at this count or a later one.
+  /// True if every working process of the view has reported its figures for this count or a later
+  /// one.
   bool has_counted(const cluster_view& view, uint64_t round) const;
 
-  /// Of any report that was heard last.
+  /// True if the predicate holds for a process's last report.
   template <class Predicate>
   bool any_of(const Predicate& holds) const {
     return std::ranges::any_of(processes_, [&](const auto& entry) {
@@ -62,13 +63,13 @@ public:
   }
 
   std::vector<replica_status> work_of_replicas(const cluster_view& view) const;
-  /// One process has them: that of the shard that counts the metrics. With what replicas of the view carry
-  /// of a model that is split.
+  /// The figures come from one process: that of the shard that keeps the metrics. For a split model
+  /// they name each replica's partition.
   trainer_figures figures(const cluster_view& view, const model_split& split) const;
   uint64_t replicas_lost() const { return replicas_lost_; }
-  /// Why a process is not linked, as far as was heard lately; empty: nothing was.
+  /// Why a process is not linked, from the last attempt; empty: unknown.
   std::string trouble_of(const std::string& who, moment now) const;
-  /// Who is slow is judged by figures of now and of before.
+  /// Takes a sample of the figures; two samples show which replica is slow.
   void sample_pace(const cluster_view& view, const model_split& split, moment now);
   const link_watch& links() const { return links_; }
   const slow_watch& pace() const { return pace_; }

@@ -63,7 +63,7 @@ void run_announcer::begin_term() {
   hold_request_.reset();
 }
 
-// Who holds is told no horizon but the one that is named.
+// During a hold the only horizon sent is the one that the hold names.
 run_announcer::named_version run_announcer::on_stop() {
   waiting_horizon_.reset();
   return carry_out(hold_.on_stop_requested());
@@ -73,7 +73,7 @@ run_announcer::named_version run_announcer::on_view() {
   return carry_out(hold_.on_view(context_.view));
 }
 
-// Numbers that no process of this job can have are not taken.
+// Ignores numbers that no process of this job can have.
 run_announcer::named_version run_announcer::on_held(const hold_answer& news) {
   const auto last = context_.options.rule.plan.last_version();
   const bool exists = news.next_step <= last &&

@@ -1,6 +1,6 @@
-// Run announcer: what the director says to all members: the view, how far training may go, and the
-// request to hold. It is said again every second, to whoever missed it: a view, which is as long as there are
-// processes, to those whose last report does not name it, all else to everybody.
+// Run announcer: sends all members the view, the directive (how far training may go), and the request to hold. It
+// repeats them every second for members that missed them. A view grows with the number of processes, so only members
+// whose last report lacks it get it again.
 //
 //              a stop is asked for                 all hold: the version to stop at is named
 //   directive ------------------------> hold request --------------------------------------> directive
@@ -21,28 +21,28 @@ namespace troupe {
 
 class run_announcer {
 public:
-  /// The version that training is to end at, once all who hold have said where they stand.
+  /// The version to end training at, once all holding processes have answered.
   using named_version = std::optional<uint64_t>;
 
   run_announcer(director_context& context, const process_roster& roster)
     : context_(context), roster_(roster) {}
 
-  // ---- What is said ----
+  // ---- Announcements ----
 
   /// The context has a new view.
   void send_view();
   void send_directive() const;
-  /// Everybody may go so far, whoever was to hold.
+  /// Allows all members to go this far; ends a hold.
   void allow(const horizon_rule& horizon);
-  /// The same once `allow_what_waits` is called; not if a hold or another horizon comes before.
+  /// Does the same on `allow_what_waits`, unless a hold or another horizon comes before.
   void allow_later(const horizon_rule& horizon) { waiting_horizon_ = horizon; }
   void allow_what_waits();
-  /// What the next directives say: rows up to this version are complete; the last checkpoint is of
-  /// this one; everybody is to say again what was done.
+  /// Set what the next directives say: rows are complete up to this version; the last checkpoint has this version; all
+  /// processes must report their figures again.
   void set_rows(uint64_t version) { directive_.row_version = version; }
   void set_checkpoint(uint64_t version) { directive_.checkpoint_version = version; }
   void count_anew();
-  /// While somebody's count is missing.
+  /// Repeats the directive while a process's figures are missing.
   void ask_for_counts(moment now);
   void tick(moment now);
 
@@ -54,7 +54,7 @@ public:
   named_version on_held(const hold_answer& news);
 
   const horizon_rule& horizon() const { return directive_.rule; }
-  /// Counts of what was done, so many by now.
+  /// The number of the last request for figures.
   uint64_t round() const { return directive_.round; }
 
 private:

@@ -9,7 +9,7 @@ namespace troupe {
 
 namespace {
 
-/// Nothing where there were no samples: nobody trained, or nobody tells.
+/// Nothing without samples: no row was trained on, or a private run hides the figures.
 std::optional<double> mean_loss(const batch_sums& sums) {
   if (sums.sample_count == 0)
     return std::nullopt;
@@ -22,8 +22,8 @@ std::optional<double> share_correct(const batch_sums& sums) {
   return static_cast<double>(sums.correct_count) / static_cast<double>(sums.sample_count);
 }
 
-/// Of test or validation rows; nothing for what was not evaluated. `total_squares`: of a regression's targets
-/// around their mean.
+/// The figures of test or validation rows; nothing if they were not evaluated. `total_squares`: of
+/// a regression's targets around their mean.
 struct evaluated_part {
   std::optional<double> loss, accuracy, r2;
 
@@ -176,7 +176,7 @@ training_progress run_history::progress_at(uint64_t version, const batch_sums& s
   progress.step = version - (progress.epoch - 1) * progress.steps_in_epoch;
   progress.version = version;
   progress.seconds = seconds_at(version, since_begin);
-  // Since the last row, as if all its steps took the same time.
+  // The time of the epoch so far, as if all steps since the last row took the same time.
   const auto steps = version - plan_.last_row(last_step);
   progress.seconds_of_epoch = (progress.seconds - row_seconds_) *
                               static_cast<double>(progress.step) /

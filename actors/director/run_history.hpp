@@ -1,12 +1,12 @@
-// Run history: how far a run has got, how fast, and its rows. A plain object: reports and complete
-// rows go in, rows and progress come out.
+// Run history: a run's version, its speed, and its rows. A plain object: reports and complete rows go in, rows and
+// progress come out.
 //
 //   begin --> on_report, add_row, ... --> cut_after the end
 //     |
 //     +--> recall: as it was at a checkpoint
 //
-// `since_begin` is in seconds: since this director began. A version's time is the one its shard
-// told, over all lives of the run; what nobody told of came to be just now.
+// `since_begin`: seconds since this director began. A version's time comes from its shard's report and counts all lives
+// of the run. A version without a report gets the current time.
 
 #pragma once
 
@@ -27,27 +27,26 @@ public:
 
   /// A term begins at this version; it has no rows.
   void begin(uint64_t version);
-  /// Rows and time are those of an undisturbed run up to the checkpoint.
+  /// Takes rows and time from a checkpoint, as an undisturbed run has them there.
   void recall(const checkpoint& x);
 
-  /// True when nobody had reached this version before.
+  /// True if this version is new.
   bool on_report(const training_report& news, moment now);
-  /// False for what is no evaluation of this job: it is to be ignored.
+  /// False if the evaluation does not fit this job: ignore it.
   bool on_evaluation(const evaluation& news);
   /// True when it completes the hash of its version.
   bool on_hash(const span_hash& news);
-  /// A row is complete. A second row of a version that lacks training figures, because this run went
-  /// on from there, adds the evaluation to the first one.
+  /// Adds a complete row. A run that resumed at a version has no training figures for it: then the row adds its
+  /// evaluation to the version's first row.
   training_progress add_row(const epoch_figures& figures, double since_begin);
   /// Steps from which the learning rate is lower once more.
   void set_reductions(const std::vector<uint64_t>& steps) { reductions_ = steps; }
   const std::vector<uint64_t>& reductions() const { return reductions_; }
-  /// Training ended here: the shard that counts the metrics may have been ahead of one that met a bad
+  /// Training ended here: drops later rows. The shard that keeps the metrics may have been ahead of one that met a bad
   /// value.
   void cut_after(uint64_t version);
-  /// An interrupt makes a row, or evaluates one, where an undisturbed run does not; so does the end
-  /// of a run that is made longer afterwards. Either is the last row. The best version keeps its
-  /// own.
+  /// Removes what an undisturbed run does not have: an interrupt, or the end of a run that is later extended, adds or
+  /// evaluates a last row. The best version keeps its row.
   void keep_rows_of_undisturbed_run(checkpoint& x) const;
 
   const std::vector<history_row>& rows() const { return rows_; }
@@ -55,7 +54,7 @@ public:
   double seconds_at(uint64_t version, double since_begin) const;
   /// Nothing when the rule has none.
   std::optional<double> rate_at(uint64_t step) const;
-  /// The newest heard of.
+  /// The newest reported version.
   uint64_t version() const { return version_; }
   double steps_per_second(moment now) const { return pace_.steps_per_second(now); }
 
@@ -80,7 +79,7 @@ private:
   std::vector<uint64_t> reductions_;
   version_metrics metrics_;
   version_hashes hashes_;
-  std::map<uint64_t, round_record> rounds_; ///< of federated training, whose rows are not there yet
+  std::map<uint64_t, round_record> rounds_; ///< of federated training, without a row yet
 };
 
 } // namespace troupe

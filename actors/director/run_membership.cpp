@@ -27,7 +27,7 @@ deadly_failure(const deadly_work& what,
           "look for what these processes said last; leave such a row out, or set runtime.attempts"};
 }
 
-// What a term that begins undoes of the steps that were heard of.
+// The number of reported steps that a new term undoes, in words.
 std::string steps_again(const publish& news, uint64_t done) {
   const auto start = news.view.start_version;
   return news.restarts && done > start ? " (" + std::to_string(done - start) + " steps again)" : "";
@@ -68,7 +68,7 @@ void run_membership::on_down(const caf::down_msg& news) {
   roster_.on_link_lost(who.name, rule_ && !context_.finished ? replicas_in_view(who) : 0);
   if (context_.finished)
     return;
-  // The only process is this one: nobody will come instead.
+  // This is the only process: no other can replace it.
   if (context_.is_alone() && context_.options.membership.home == who.name)
     return context_.fail(loss_failure(context_.self->system(), news.reason));
   if (!rule_)
@@ -178,7 +178,7 @@ void run_membership::settle_doubt(moment now) {
     carry_out(*std::exchange(held_back_, std::nullopt));
 }
 
-// It finds out by itself: a view comes that does not name it. That view may be yet to be published.
+// The process learns it from a view that does not name it. That view may not be published yet.
 void run_membership::carry_out(const turn_away& decision) {
   turned_away_[decision.name] = decision.incarnation;
   tell_turned_away();
@@ -208,10 +208,10 @@ void run_membership::carry_out(const stand_down& decision) {
 
 namespace {
 
-/// In one process nobody waits for a wire: what takes long is a long step, which is no news.
+/// In a run of one process a long wait is only a long step, which is no news.
 constexpr milliseconds alone_patience{10'000};
 
-/// A run that stands still at one version begins anew so often, then ends.
+/// A run that stands still at one version begins anew this often, then ends.
 constexpr size_t standstills_max = 2;
 
 } // namespace
@@ -247,7 +247,7 @@ std::vector<hung_process> run_watch::look_for_hung(const process_roster& roster,
   }
   if (is_alone_)
     return result;
-  // Processes report each second.
+  // `silence_limit` exceeds a second: processes report each second.
   const auto silence_limit = stop_asked() ? work_watch::stop_patience + repeat_interval
                              : is_still(now) && work_.stands_still(now) ? work_.patience() / 2
                                                                         : milliseconds::max();

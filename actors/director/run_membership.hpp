@@ -1,6 +1,6 @@
-// Run membership: who takes part. It turns what is heard of processes into events of the membership
-// rule (coordinators/membership/membership_rule.hpp), and the rule's decisions into views, terms on
-// the disk, and ends.
+// Run membership: decides which processes take part. It turns links and reports of processes into events of the
+// membership rule (coordinators/membership/membership_rule.hpp), and the rule's decisions into views, stored terms, and
+// the end of the run.
 //
 //   processes, reports, losses --> rule --> persist a term | publish a view | wait | turn away | end
 
@@ -25,8 +25,8 @@
 
 namespace troupe {
 
-// Run watch: who hangs, whether the run stands still, what a stop no longer waits for, and when
-// people are told of a wait. A plain object: what moves goes in, decisions come out.
+// Run watch: finds hanging processes and a run that stands still. It limits how long a stop waits, and decides when to
+// tell people of a wait. A plain object: signs of progress go in, decisions come out.
 //
 //   moved (a version or a view) ..... told to people 2 s later, then ever more seldom
 //   worked (also a piece, a write) .. nobody for 3 x lost_after: the run stands still
@@ -47,41 +47,40 @@ public:
   void begin(moment now) { moved_ = last_look_ = now; }
   void on_version(moment now) { moved_ = now; }
   void on_view(moment now);
-  /// Something was done, though no version was reached.
+  /// There was work, though no new version.
   void on_work(moment now) { work_.on_moved(now); }
   void on_report(const report_change& change, const work_report& work, moment now);
-  /// The first time counts.
+  /// Only the first call counts.
   void on_stop(moment now) { stop_asked_at_ = stop_asked_at_.value_or(now); }
-  /// Whether the end is named.
+  /// Sets whether the end is named.
   void on_end(bool is_named) { is_ending_ = is_named; }
 
   bool stop_asked() const { return stop_asked_at_.has_value(); }
   moment moved() const { return moved_; }
-  /// A report is a second old: what it says was true while nothing moved since.
+  /// True if nothing has moved for a second: then reports, which are up to a second old, still hold.
   bool is_still(moment now) const;
   bool hangs(const work_report& work) const { return work_.hangs(work, is_stopping()); }
 
-  /// Who has not answered for too long, and, where nothing moves, of whom nothing is heard although its
-  /// link holds. Who stops a run waits for neither. Nobody right after a pause of the director's own:
-  /// what it heard before says nothing of others.
+  /// Processes whose replicas have not answered for too long. Where nothing moves, also linked processes that do not
+  /// report. A stop shortens both times. Empty right after a pause of the director itself: then its reports are old.
   std::vector<hung_process> look_for_hung(const process_roster& roster, const cluster_view& view,
                                           moment now);
-  /// Nothing moves and nobody works: said once for each time.
+  /// True if nothing moves and no process works; once for each standstill.
   bool stands_still(uint64_t version, moment now);
-  /// It has so often at one version that another beginning would not help.
+  /// The run has stood still at one version so often that another beginning would not help.
   bool has_stood_too_often() const;
   milliseconds patience() const { return work_.patience(); }
-  /// A stop has waited long enough for who is missing since then; it may have been about to come:
-  /// all that start together meet within a second.
+  /// A stop has waited long enough for the processes missing since then. It waits at all because processes that start
+  /// together are linked within a second.
   bool is_stop_due(moment missing_since, moment now) const;
 
-  /// Something moved: how long the wait lasted, if it was told.
+  /// Something moved: how long the wait lasted, if people were told of it.
   std::optional<milliseconds> wait_over(moment now);
-  /// It moved so lately that nobody is told of a wait.
+  /// True if the run moved too recently to tell people of a wait.
   bool moved_lately(moment now) const { return now - moved_ < teller_.patience(); }
-  /// Somebody is at a piece that takes about as long as others did: that is no news.
+  /// A process works on a piece that takes no longer than usual: no news for people.
   bool is_long_step(const process_roster& roster) const;
-  /// Time to tell of the wait for these.
+  /// True if it is time to tell people of the wait for these processes.
   bool is_wait_due(const std::string& who, moment since, moment now);
 
   friend bool operator==(const run_watch&, const run_watch&) = default;
@@ -89,7 +88,7 @@ public:
 private:
   bool is_stopping() const { return stop_asked() || is_ending_; }
 
-  bool is_alone_; ///< nobody could do another's work
+  bool is_alone_; ///< the run has one process
   work_watch work_;
   wait_reporter teller_;
   moment moved_{};
@@ -102,9 +101,9 @@ private:
 
 class run_membership {
 public:
-  /// What comes of it.
+  /// Called after the decisions.
   struct listener {
-    std::function<void(const publish& news)> on_view; ///< the context has it, and all were sent it
+    std::function<void(const publish& news)> on_view; ///< the context and all members have it
     std::function<void()> on_heard;                   ///< a process was lost, or has reported
   };
 
@@ -118,25 +117,25 @@ public:
       to_(std::move(to)),
       lost_(context.options.lost_work) {}
 
-  /// Training may begin once everybody is there; from this checkpoint, if not 0.
+  /// Training may begin once all processes are linked; from this checkpoint, if not 0.
   void begin(uint64_t checkpoint_version);
 
   void on_member(const member& who, const node_actor& way);
   void on_down(const caf::down_msg& news);
   void on_report(const node_report& news);
-  /// It is complete, and on the disk.
+  /// This checkpoint is complete, and on the disk.
   void on_checkpoint(uint64_t version) { rule_->on_checkpoint(version); }
   void take_out(const hung_process& one);
-  /// All begin anew.
+  /// All processes begin a new term.
   void on_standstill(const std::string& why);
   void tick(moment now);
 
   bool has_begun() const { return rule_.has_value(); }
-  /// Training stands still, or has not begun, for want of these.
+  /// The missing processes without which training stands still or cannot begin.
   const std::optional<wait_for>& waiting() const { return waiting_; }
   uint64_t view_count() const { return view_count_; }
   uint64_t roll_back_count() const { return roll_back_count_; }
-  /// The view's number with terms as people count them: of this director, from 1.
+  /// The view's number with terms as people count them: from 1 for this director.
   view_number view_for_people() const;
 
 private:
@@ -148,9 +147,9 @@ private:
   void carry_out(const give_up& decision);
   void carry_out(const stand_down& decision);
   void tell_turned_away();
-  /// Ends the run by work that was lost with all who had it, or goes on.
+  /// Ends the run if a piece of work ended every process that had it; else publishes the view that was held back.
   void settle_doubt(moment now);
-  /// Of this life of a process, in the view; 0 when it is not.
+  /// Replicas of this life of a process in the view; 0 if the view does not name it.
   uint64_t replicas_in_view(const member& who) const;
 
   director_context& context_;
@@ -160,10 +159,10 @@ private:
   run_writes& writes_;
   listener to_;
   std::optional<membership_rule> rule_;         ///< since `begin`
-  std::map<std::string, uint64_t> turned_away_; ///< incarnations that are yet to hear that they are
+  std::map<std::string, uint64_t> turned_away_; ///< incarnations that do not know it yet
   std::optional<wait_for> waiting_;
   lost_work lost_;
-  std::optional<publish> held_back_; ///< while it is in doubt
+  std::optional<publish> held_back_; ///< while `lost_` is in doubt
   std::optional<uint64_t> first_term_;
   uint64_t view_count_ = 0;
   uint64_t roll_back_count_ = 0;

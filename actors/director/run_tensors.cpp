@@ -42,7 +42,7 @@ run_tensors::run_tensors(director_context& context, const run_announcer& announc
   }
 }
 
-// ---- What comes ----
+// ---- Messages ----
 
 void run_tensors::settle() {
   context_.exchange.settle(context_.self, [this]<class T>(const T& effect) {
@@ -98,7 +98,8 @@ void run_tensors::on_arrived(const tensor_arrived& news) {
                                         : stored_tensor{whole_buffer(news.values, *pool_)});
 }
 
-// A process whose shards begin a term: the few numbers go beside the parameters.
+// A process whose shards begin a term asks for state: sends the few numbers that go beside the
+// tensors.
 void run_tensors::on_asked(const tensor_asked& news) const {
   const auto& what = news.what;
   const auto found = context_.links.find(context_.exchange.name_of(news.by));
@@ -121,7 +122,7 @@ void run_tensors::tick(moment now) {
   context_.exchange.note_credit();
 }
 
-// ---- What is wanted ----
+// ---- Orders of the other parts ----
 
 void run_tensors::begin_term() {
   context_.exchange->begin_term(context_.term());
@@ -154,7 +155,7 @@ void run_tensors::fetch(uint64_t version) {
   context_.exchange->expect(std::move(what), context_.now());
 }
 
-// What was begun of another version is written before what comes of this one.
+// The writer keeps the order, so pieces of an earlier version are written before those of this one.
 void run_tensors::fetch_to_scratch(expectation& what) {
   if (!fetching_)
     fetching_ = context_.options.scratch->acquire();
@@ -165,7 +166,7 @@ void run_tensors::fetch_to_scratch(expectation& what) {
 }
 
 void run_tensors::fetch_to_memory(expectation& what) const {
-  what.may_share = true; // in one process they lie in one buffer
+  what.may_share = true; // within a process all spans lie in one buffer
   what.memory = [pool = pool_](const tensor_name&) { return float_window{pool->acquire(), 0}; };
 }
 
@@ -181,7 +182,7 @@ void run_tensors::write(range_order what) {
   writes_.write(std::move(what), [this, refusal](const write_outcome& outcome) {
     if (outcome.problem)
       return fail(refusal, *outcome.problem);
-    settle(); // there may be room again
+    settle(); // the exchange may give credit again
   });
 }
 
@@ -190,11 +191,11 @@ void run_tensors::fail(const std::string& what, const failure& problem) {
                  problem.hint().empty() ? hint_of_older_checkpoint() : problem.hint()});
 }
 
-// What is checked when it is read may turn out to be damaged by now.
+// The read checks the data: it may have been damaged since it was written.
 bool run_tensors::on_due(const piece_due& news) {
   const auto& of = news.what.of;
   if (!checkpoint_ || of.key != checkpoint_->version)
-    return false; // nobody waits for an older one
+    return false; // no process waits for an older one
   writes_.read({tensor_of(*checkpoint_, of.part), news.elements},
                [this, news](const write_outcome& outcome) {
                  if (outcome.problem)
@@ -249,7 +250,7 @@ void run_tensors::write_if_complete() {
     return;
   checkpoint_ = std::make_shared<const checkpoint>(std::move(*whole));
   context_.exchange->dismiss(tensor_kind::state, keys_before(checkpoint_->version + 1));
-  // It has the spans of all: nobody waits for the older one any more.
+  // It has all spans, so no process waits for an older one any more.
   context_.exchange->forget(tensor_kind::state, keys_before(checkpoint_->version));
   is_writing_ = true;
   writes_.write(checkpoint_, [this](const write_outcome& outcome) { on_written(outcome); });
@@ -274,7 +275,7 @@ std::string run_tensors::hint_of_older_checkpoint() const {
          " with --resume";
 }
 
-// What processes begin the term with, for who asks. Without a writer nobody could read it later.
+// Publishes the state that processes begin the term with. Without a writer it must be read now.
 void run_tensors::hand_out_checkpoint() {
   const auto& state = *checkpoint_;
   const auto now = context_.now();

@@ -1,12 +1,12 @@
-// Run tensors: the director's exchange. It fetches parameters, gathers checkpoints and has them
-// written, one at a time, and hands out the one that a term begins from.
+// Run tensors: the director's exchange. It fetches parameters, gathers checkpoints and has them written, one at a time.
+// It serves processes the checkpoint that a term begins from.
 //
 //   fetch --- pieces come --> on_fetched
 //   draft --- state comes --> last_checkpoint, being written --> on_checkpoint
 //   begin_term --- who asks for state ---> it is read from the checkpoint's file, piece by piece
 //
-// A model may be larger than the memory here. So what comes of a checkpoint goes to its file at once,
-// and so do parameters that are fetched, where there is scratch room.
+// A model may be larger than the director's memory. So received pieces of a checkpoint go to its file at once, and so
+// do fetched parameters where there is scratch room.
 
 #pragma once
 
@@ -27,10 +27,9 @@
 
 namespace troupe {
 
-// Checkpoints in the making: the director's memory of the run at a version, and the shards' copies
-// of their state at that version, which come in any order. A plain object: what comes goes in, whole
-// checkpoints and questions come out. Of tensors it knows only which are whole: their values go to the
-// checkpoint's file as they come, so that a model may be larger than the director's memory.
+// Checkpoints in the making: the director's memory of the run at a version, and the shards' copies of their state at
+// that version, which come in any order. A plain object: tensors and numbers go in, whole checkpoints and questions
+// come out. It only knows which tensors are whole: their values go to the checkpoint's file as they come.
 //
 //   expect ---> tensors and numbers come in ---+
 //      \                                       +---> take_complete: to be written; older ones go
@@ -44,28 +43,28 @@ public:
   checkpoint_drafts(size_t parameter_count, size_t slot_count, sink to)
     : parameter_count_(parameter_count), slot_count_(slot_count), sink_(std::move(to)) {}
 
-  /// A term begins: nothing is drafted. `owners`: who has which elements.
+  /// A term begins without drafts. `owners`: the elements of each process.
   void begin_term(std::vector<tensor_source> owners);
   const std::vector<tensor_source>& owners() const { return owners_; }
 
-  /// State of this version may come: what the exchange is to expect of nobody yet. Nothing when it
-  /// was expected before.
+  /// State of this version may come. Returns what the exchange must expect, without sources yet; nothing if it was
+  /// expected before.
   std::optional<expectation> expect(uint64_t version);
-  /// What the director knows of an expected version; without it no draft is complete.
+  /// Sets the director's memory of an expected version; without it no draft is complete.
   void set_memory(checkpoint memory, moment now);
   /// Versions from this one on will not be reached.
   void drop_from(uint64_t version);
 
   void on_arrived(const tensor_arrived& news);
-  /// False when it says nothing new.
+  /// False if the numbers are known already.
   bool on_numbers(const shard_numbers& news);
 
-  /// The first that is complete, without its parameters and slots: the sink has them. It and those
-  /// before it are drafts no more.
+  /// The first complete checkpoint, without its parameters and slots, which the sink has. Drops it and all earlier
+  /// drafts.
   std::optional<checkpoint> take_complete();
-  /// Some wait for others' state.
+  /// Some drafts wait for state of shards.
   bool is_awaiting() const;
-  /// Questions for numbers that have been missing for long, whose tensors are here.
+  /// Wants for numbers that are still missing although their tensors have come.
   std::vector<send_want> due(moment now);
 
 private:
@@ -87,18 +86,18 @@ private:
 
 class run_tensors {
 public:
-  /// What comes of it.
+  /// Called with the results.
   struct listener {
     std::function<void(uint64_t version, const stored_tensor& parameters)> on_fetched;
-    std::function<void(uint64_t version)> on_checkpoint; ///< it is complete, and on the disk
+    std::function<void(uint64_t version)> on_checkpoint; ///< complete, and on the disk
   };
 
   run_tensors(director_context& context, const run_announcer& announcer, run_writes& writes,
               listener to);
 
-  // ---- What comes ----
+  // ---- Messages ----
 
-  /// True when it brought something new.
+  /// True if the piece brought something new.
   bool on_piece(const sent_piece& news);
   void on_want(const sent_want& news);
   void on_credit(const sent_credit& news);
@@ -107,35 +106,34 @@ public:
   /// Asks for what is missing.
   void tick(moment now);
 
-  // ---- What is wanted ----
+  // ---- Orders of the other parts ----
 
-  /// The context has the view of a new term. What processes begin with is there for who asks.
+  /// The context has the view of a new term: serves the checkpoint that processes begin from.
   void begin_term();
-  /// All parameters of this version, in the place of those that were fetched before.
+  /// Fetches all parameters of this version, in place of an earlier fetch.
   void fetch(uint64_t version);
   void stop_fetching();
-  /// This version's state is to be written, and is neither written nor under way.
+  /// This version needs a checkpoint, which is neither written nor being written.
   bool is_checkpointed(uint64_t version) const;
-  /// `memory`: what the director knows of a version that is to be checkpointed.
+  /// Begins a checkpoint. `memory`: the director's memory of its version.
   void draft(checkpoint memory);
   /// Versions from this one on will not be reached.
   void drop_drafts_from(uint64_t version);
-  /// Some wait for others' state.
+  /// Some drafts wait for state of shards.
   bool is_awaiting() const { return drafts_.is_awaiting(); }
-  /// The disk is slower than training: the next checkpoint is in the making while one is written.
+  /// The disk is slower than training: the next checkpoint is in the making while one is being written.
   bool is_behind() const { return is_writing_ && drafts_.is_awaiting(); }
 
-  /// The newest that was whole, or the one resumed from; null: there is none. It is on the disk
-  /// unless something is being written.
+  /// The newest whole checkpoint, or the one resumed from; null: none. It is on the disk unless a write is under way.
   const std::shared_ptr<const checkpoint>& last_checkpoint() const { return checkpoint_; }
 
 private:
-  /// Sends what the exchange wants sent, and sees to what has come.
+  /// Carries out the effects of the exchange: sends, and handles arrived tensors.
   void settle();
   void on_arrived(const tensor_arrived& news);
   void on_asked(const tensor_asked& news) const;
   bool on_due(const piece_due& news);
-  /// Who has which elements in the current view.
+  /// The processes of the current view and their elements.
   std::vector<tensor_source> owners();
   void fetch_to_scratch(expectation& what);
   void fetch_to_memory(expectation& what) const;
@@ -152,11 +150,11 @@ private:
   const run_announcer& announcer_;
   run_writes& writes_;
   listener to_;
-  std::shared_ptr<buffer_pool> pool_;        ///< for what is fetched and has no scratch room
-  std::shared_ptr<scratch_tensor> fetching_; ///< where the parameters go that are being fetched
+  std::shared_ptr<buffer_pool> pool_;        ///< for fetched parameters without scratch room
+  std::shared_ptr<scratch_tensor> fetching_; ///< takes the parameters that are being fetched
   checkpoint_drafts drafts_;
   std::shared_ptr<const checkpoint> checkpoint_;
-  bool is_writing_ = false;      ///< that one
+  bool is_writing_ = false;      ///< `checkpoint_` is being written
   uint64_t written_version_ = 0; ///< of the newest on the disk; 0: there is none
 };
 

@@ -8,7 +8,7 @@ namespace troupe {
 
 namespace {
 
-/// Nothing when the row was not evaluated and training losses are not what is watched.
+/// The loss that the stop rule watches; nothing if the row lacks it.
 std::optional<double> watched_loss(const history_row& row, const evaluation_rows& rows) {
   return rows.validation > 0 ? row.validation_loss : rows.test > 0 ? row.test_loss : row.train_loss;
 }
@@ -38,7 +38,7 @@ stop_rule_memory memory_of(const stop_rule& x) {
   return {x.best_loss(), x.best_version(), x.evaluations_without_improvement()};
 }
 
-/// What ends the run at once; nothing when it is a value that is not finite.
+/// The failure that ends the run at once; nothing for a spent budget or a value that is not finite.
 std::optional<failure> failure_of(const not_finite_report& news) {
   const auto what = "at step " + std::to_string(news.step) + " " + news.what;
   const auto whom = "replica " + std::to_string(news.replica);
@@ -106,7 +106,7 @@ run_training::run_training(director_context& context, run_history& history,
     announcer_.set_checkpoint(last->version);
 }
 
-// ---- What is heard ----
+// ---- Events ----
 
 void run_training::on_report(const training_report& news) {
   if (news.term != context_.term() || context_.finished ||
@@ -168,8 +168,7 @@ void run_training::on_view(const publish& news) {
   stop_at_named(announcer_.on_view());
 }
 
-// In one process they are references to the buffers of that version; between several they may lie in a
-// file.
+// Within one process `parameters` refers to the buffers of that version; else it may be a file.
 void run_training::on_fetched(uint64_t version, const stored_tensor& parameters) {
   if (end_.is_named()) {
     end_.set_parameters(end_.is_of(rule_.kept()) ? best_parameters_ : parameters);
@@ -186,7 +185,7 @@ void run_training::on_checkpoint(uint64_t version) {
     announcer_.allow_what_waits();
 }
 
-// What is wanted is asked for first: who counts what it sent has sent it then.
+// Asks for tensors before figures, so that a process's traffic figures include what it has sent.
 void run_training::tick(moment now) {
   tensors_.tick(now);
   if (end_.is_named())
@@ -195,8 +194,7 @@ void run_training::tick(moment now) {
 
 // ---- Terms ----
 
-// Everything since the checkpoint is undone; what is still in flight is of an earlier term, or
-// right.
+// Undoes everything since the checkpoint. Messages still in flight are of an earlier term, or right.
 void run_training::begin_term() {
   end_.begin_term();
   watch_.on_end(false);
@@ -229,8 +227,8 @@ void run_training::carry_out(const director_decisions& decisions) {
     std::visit([this](const auto& x) { carry_out(x); }, decision);
 }
 
-// Who trains faster than the disk writes waits at the next checkpoint; else they would pile up. The
-// last horizon is told at once: shards copy its version when they know that it is the last.
+// Where training is faster than the disk, it waits at the next checkpoint; else checkpoints would pile up. The last
+// horizon goes out at once: shards copy its version when they know that it is the last.
 void run_training::carry_out(const allow_up_to& decision) {
   history_.set_reductions(decision.horizon.reductions);
   if (tensors_.is_behind() && !decision.horizon.final)
@@ -268,9 +266,9 @@ void run_training::carry_out(const take_checkpoint& decision) {
   tensors_.draft(std::move(x));
 }
 
-// A version whose rows were evaluated is one that every shard has reached. Otherwise all are asked
-// for it even if the best one is kept: one that cannot reach it says so before the end. A shard that
-// met a bad value gets no further: nobody waits for checkpoints beyond it.
+// Every shard has reached a version whose rows were evaluated. Otherwise all shards are asked for the end version, even
+// if the best one is kept: a shard that cannot reach it reports that before the end. A shard that met a bad value goes
+// no further, so later checkpoints are dropped.
 void run_training::carry_out(const finish_at& decision) {
   const auto end = rule_.end_version();
   history_.cut_after(end);
@@ -283,7 +281,7 @@ void run_training::carry_out(const finish_at& decision) {
   fetch(end);
 }
 
-// At the end also those are asked who hold no span: what their replicas did.
+// At the end processes without a span are asked, too, for the figures of their replicas.
 void run_training::fetch(uint64_t version) {
   announcer_.count_anew();
   tensors_.stop_fetching();

@@ -1,4 +1,4 @@
-// Run training: how far a run goes, and its end. It turns what shards and replicas report into
+// Run training: how far a run goes, and its end. It turns reports of shards and replicas into
 // events of the director rule (coordinators/run/director_rule.hpp), and the rule's decisions into
 // directives, rows, fetches, checkpoints, and the result.
 //
@@ -30,16 +30,18 @@ namespace troupe {
 
 class run_end {
 public:
-  /// What was named is undone.
+  /// A term begins: the end is no longer named.
   void begin_term();
-  /// The rule ends training: what people are told of it. `seconds`: trained up to its end version.
+  /// The rule ends training: fills in the result's figures. `seconds`: trained up to its end
+  /// version.
   void name(const finish_at& decision, const director_rule& rule, double seconds);
-  /// An interrupt ends it at this checkpoint, or with the best version that it holds.
+  /// An interrupt ends the run at this checkpoint, or with the best version that the checkpoint
+  /// holds.
   void end_at(const checkpoint& last, const std::optional<best_version>& kept);
   void fail(const failure& why);
 
   bool is_named() const { return is_named_; }
-  /// The result is this version.
+  /// True if this kept version is the result.
   bool is_of(const std::optional<best_version>& kept) const;
   void set_parameters(const stored_tensor& values) { parameters_ = values; }
   const std::optional<stored_tensor>& parameters() const { return parameters_; }
@@ -59,7 +61,7 @@ public:
                run_watch& watch, run_announcer& announcer, const run_writes& writes,
                run_tensors& tensors, run_membership& membership);
 
-  // ---- What is heard ----
+  // ---- Events ----
 
   void on_report(const training_report& news);
   void on_evaluation(const evaluation& news);
@@ -70,23 +72,24 @@ public:
   void on_view(const publish& news);
   void on_fetched(uint64_t version, const stored_tensor& parameters);
   void on_checkpoint(uint64_t version);
-  /// Asks for what is missing.
+  /// Asks for missing tensors and figures.
   void tick(moment now);
 
   // ---- The end ----
 
-  /// The result is whole when the parameters are, everybody has said what was done, and the last
-  /// checkpoint is written. Whatever the end, nobody is told of it while something is being written.
+  /// Ends the run once it has all parameters, all processes have reported their figures, and the
+  /// last checkpoint is written. Observers get the result only when no write is under way.
   void finish_if_complete();
-  /// The result is what the last checkpoint has, without asking anybody; else it fails. Not while
-  /// one is being written, which may count: then it is to be asked for again.
+  /// Ends with the last checkpoint as the result, without help of other processes; fails if there
+  /// is none. Does nothing while a checkpoint is being written, which may count: call it again
+  /// then.
   void end_at_checkpoint(const std::string& why);
   void fail(const failure& why);
   caf::result<trained_model> pull() const;
 
   director_rule::phase state() const { return rule_.state(); }
   const training_finished& result() const { return end_.result(); }
-  /// Observers have been told the result.
+  /// Observers have the result.
   bool has_reported_result() const { return has_reported_result_; }
 
 private:
@@ -99,7 +102,7 @@ private:
   void carry_out(const finish_at& decision);
 
   void begin_term();
-  /// History, rule and best version are those of the last checkpoint.
+  /// Takes history, rule and best version from the last checkpoint.
   void recall_checkpoint();
   void stop_at_named(run_announcer::named_version version);
   void fetch(uint64_t version);
@@ -115,7 +118,7 @@ private:
   run_tensors& tensors_;
   run_membership& membership_;
   director_rule rule_;
-  stored_tensor best_parameters_; ///< kept; those of rule_.kept()
+  stored_tensor best_parameters_; ///< the parameters of rule_.kept()
   run_end end_;
   bool has_reported_result_ = false;
 };

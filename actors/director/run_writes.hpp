@@ -1,17 +1,17 @@
-// Run writes: what is being written. Orders go to the writer, answers come back; meanwhile the
-// director goes on.
+// Run writes: the director's open orders to the writer. The director goes on until their answers
+// come.
 //
 //   write, read ----> under way --done--> the caller is told      (or the run fails)
 //                        |
 //                        +--- all are done, if none of them fails --> on_idle
 //
-// Answers come in the order of the orders. So when a term's is here, every checkpoint that was
-// ordered before it counts; and none is ordered between a term and the view that begins it, so none
-// is under way when a term begins: the view's start version is that of the newest on the disk.
-// Ranges of checkpoints in the making may be, and are of no account.
+// Answers come in the order of the orders. So when a term's answer is here, every earlier
+// checkpoint is written. No checkpoint is ordered between a term and the view that begins it, so
+// none is under way when a term begins. Thus the view's start version is that of the newest
+// checkpoint on the disk. Ranges of checkpoints in the making may be under way and do not count.
 //
-// What the disk has not taken yet is bounded: above `backlog_bytes_max` nobody who sends to the
-// director gets credit for more, until half of it is written.
+// The unwritten data are bounded: above `backlog_bytes_max` the director gives no process credit
+// for more, until half of it is written.
 
 #pragma once
 
@@ -25,15 +25,15 @@
 
 namespace troupe {
 
-/// Values on their way to the disk. What links have under way by then comes on top.
+/// Most unwritten values. Pieces that links have under way by then come on top.
 inline constexpr size_t backlog_bytes_max = size_t{16} << 20;
 
 class run_writes {
 public:
-  /// It is done, or not: then the run has to end.
+  /// Called with the outcome: done, or failed, and then the run must end.
   using listener = std::function<void(const write_outcome& what)>;
 
-  /// `on_idle`: everything that was under way has its answer.
+  /// `on_idle`: called when all orders are answered.
   run_writes(director_context& context, std::function<void()> on_idle)
     : context_(context), on_idle_(std::move(on_idle)) {
     if (context_.options.writer)
@@ -47,7 +47,7 @@ public:
       to(outcome);
     });
   }
-  /// Without a writer it counts as written.
+  /// Writes a term; without a writer it counts as written.
   void write_term(uint64_t term, listener to) {
     ordered_term_ = term;
     if (!context_.options.writer)
@@ -58,7 +58,7 @@ public:
       to(outcome);
     });
   }
-  /// `to` is called when there is credit to be told, too.
+  /// Writes a range. `to` is called after the answer, when there may be credit to give again.
   void write(range_order what, listener to) {
     const auto bytes = what.values.size() * sizeof(float);
     count_backlog(backlog_bytes_ + bytes);
@@ -68,19 +68,19 @@ public:
     });
   }
   void read(read_order what, listener to) { order(std::move(what), std::move(to)); }
-  /// Checkpoints of these versions will not be complete.
+  /// Drops checkpoints in the making from this version on.
   void drop_drafts_from(uint64_t version) {
     order(drop_order{version}, [](const write_outcome&) {});
   }
 
-  /// A checkpoint or a term: what counts.
+  /// A checkpoint or a term is being written.
   bool is_writing() const { return counting_ > 0; }
   /// Nothing is under way.
   bool is_idle() const { return under_way_ == 0; }
-  /// A term was ordered and has not begun: what completes of the one before is too late.
+  /// A term was ordered and has not begun: a checkpoint of the old term comes too late now.
   bool is_between_terms() const { return ordered_term_ > context_.term(); }
   bool is_writing_term() const { return is_writing() && is_between_terms(); }
-  /// How long the writer has not answered although something is under way.
+  /// How long the writer has owed an answer.
   moment::duration silence(moment now) const {
     return is_idle() ? moment::duration{0} : now - answered_;
   }
@@ -93,7 +93,7 @@ private:
       context_.exchange->hold_credit(holds);
   }
 
-  /// Without an answer the writer is gone, and so is the director, which is linked to it.
+  /// If no answer comes, the writer has ended, and so has the director, which is linked to it.
   template <class Order>
   void order(Order what, listener to) {
     if (under_way_++ == 0)
@@ -111,8 +111,8 @@ private:
   director_context& context_;
   std::function<void()> on_idle_;
   size_t under_way_ = 0;
-  moment answered_{};   ///< or began to have something to answer
-  size_t counting_ = 0; ///< of these
+  moment answered_{};   ///< the last answer, or the first open order
+  size_t counting_ = 0; ///< of these, checkpoints and terms
   uint64_t ordered_term_ = 0;
   size_t backlog_bytes_ = 0;
   bool holds_credit_ = false;

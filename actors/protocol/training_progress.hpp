@@ -28,8 +28,7 @@ struct training_progress {
   uint64_t version = 0; ///< steps done in all
   double seconds = 0;   ///< since training started
   double seconds_of_epoch = 0;
-  std::optional<double>
-    train_loss; ///< mean so far in this epoch; absent: nobody's rows are told of
+  std::optional<double> train_loss; ///< mean so far in this epoch; absent: no samples
   std::optional<double> train_accuracy;
   std::optional<history_row> finished_epoch; ///< set at the end of an epoch, evaluation included
   std::vector<round_record> rounds{};        ///< with that: federated rounds since the row before

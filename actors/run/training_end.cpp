@@ -105,8 +105,7 @@ void fill_figures(training_summary& summary, const training_finished& finished,
     static_cast<result_figures&>(summary) = *row;
   else if (!finished.history.empty() &&
            finished.reason == static_cast<uint8_t>(stop_reason::diverged))
-    static_cast<result_figures&>(summary) =
-      finished.history.back(); // it ended between rows
+    static_cast<result_figures&>(summary) = finished.history.back(); // it ended between rows
 }
 
 // Hides the work and traffic of a private run: they would reveal which clients took part.

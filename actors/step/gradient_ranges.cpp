@@ -68,7 +68,7 @@ offer_verdict gradient_ranges::offer(const contribution& news) {
   return result.value_or(offer_verdict::malformed);
 }
 
-// In one process nobody computes checksums: should the same work come twice, it is compared.
+// Within a process there are no checksums: compares the values when the same work comes twice.
 offer_verdict gradient_ranges::offer_to(range& x, const contribution& news) {
   const auto verdict = x.rule.offer(news.step, news.node, 0);
   if (verdict.verdict == offer_verdict::duplicate &&

@@ -1,8 +1,8 @@
 // Gradient ranges: the contributions of a step to a shard's span, kept until each element's sum is whole.
 //
-// Where models are split over replicas, each contributes its own tiles. So a span is cut into ranges that
-// nobody splits further, each with a set of tree nodes of its own (shard_rule.hpp); a contribution counts
-// for the ranges that it covers. Where every replica has the whole model the span is one range.
+// Where models are split, each replica contributes its own tiles. So a span is cut into ranges that no replica splits
+// further, each with its own set of tree nodes (shard_rule.hpp). A contribution counts for the ranges that it covers.
+// Where every replica has the whole model the span is one range.
 
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace troupe {
 
-/// What is to be added for some elements of the model, and how.
+/// The gradients to add for some elements of the model, and the order.
 struct summed_range {
   index_range elements;
   reduction_plan plan;
@@ -26,23 +26,24 @@ struct summed_range {
 class gradient_ranges {
 public:
   gradient_ranges() = default;
-  /// `tiles`: what replicas never split, in order; empty: they split nothing.
+  /// `tiles`: ranges that replicas never split, in order; empty: they split nothing.
   gradient_ranges(const timeline& plan, uint64_t version, const index_range& span,
                   const std::vector<index_range>& tiles);
 
-  /// Whether a contribution is of whole ranges of the span.
+  /// True if a contribution covers whole ranges of the span.
   bool fits(const contribution& news) const;
-  /// Of one that fits: `accepted` when a range took it, `conflict` when one holds other bits of the same
-  /// name, else why none did.
+  /// Takes a contribution that fits. `accepted`: a range took it; `conflict`: a range holds other bits of the same
+  /// node; else why no range took it.
   offer_verdict offer(const contribution& news);
 
   uint64_t version() const { return version_; }
   bool is_complete() const;
-  /// Of each range, once the step is complete. `in_order_of_arrival`: what the tree is there to prevent.
+  /// The sums of each range, once the step is complete. `in_order_of_arrival`: for tests, the order that the tree
+  /// prevents.
   std::vector<summed_range> sums(bool in_order_of_arrival) const;
-  /// Of the step's slices.
+  /// The figures of all the step's slices.
   batch_sums total() const;
-  /// One after the other, until `visit` says false.
+  /// Visits each held contribution until `visit` returns false.
   template <class Visit>
   void for_each_held(const Visit& visit) const {
     for (const auto& x : ranges_)

@@ -30,7 +30,7 @@ payload copy_of(const payload& x) {
   return {storage, 0, x.size()};
 }
 
-/// Of the two only whom they are for may differ.
+/// True if the two pieces differ at most in their receiver.
 bool is_same_piece(const boundary_piece& a, const boundary_piece& b) {
   return a.name == b.name && a.is_complete == b.is_complete && a.parts == b.parts &&
          a.rows == b.rows;
@@ -138,7 +138,7 @@ void partition_member::count(moment begin, bool computed) {
   }
 }
 
-// Waits for parameters are no member's.
+// A wait for parameters is counted for no member.
 void partition_member::end_wait(moment now) {
   if (idle_since_ && piece_of_)
     waits_.add(view_.replicas[*piece_of_].name, now - *idle_since_);
@@ -146,7 +146,7 @@ void partition_member::end_wait(moment now) {
   piece_of_.reset();
 }
 
-// A piece goes to the node once, with all those of other processes who need it.
+// The node gets a piece once, with all its receivers in other processes.
 void partition_member::send_pieces() {
   const auto sent = work_.take_sent();
   boundary news{view_.term, view_.number, {}, index_, {}};
@@ -197,7 +197,8 @@ void partition_member::deliver() {
   self_->send(view_.director, evaluation{view_.term, version_, chunks_.begin, evaluated_});
 }
 
-// Slices may be done in any order; neighbours that the tree adds are added as soon as both are here.
+// Slices may be done in any order. Neighbours that the tree adds are added as soon as both are
+// here.
 void partition_member::add(std::vector<partial_sum>& parts, partial_sum part) const {
   for (bool added = !options_.hooks.keeps_slices_apart; added;) {
     added = false;
@@ -229,7 +230,7 @@ void partition_member::contribute(const partial_sum& part, size_t bucket) {
       const auto cut = options_.hooks.cut_step == version_ ? 1 : 0;
       payload values{part.values, run.place + begin - run.elements.begin, end - begin - cut};
       if (shard.actor && view_.wired && options_.by_segment && values.size() < part.values.size())
-        values = copy_of(values); // the rest may go before the step is complete
+        values = copy_of(values); // a copy lets the rest of the buffer go early
       const contribution news{version_, part.node,  begin, values,       part.sums,
                               index_,   view_.term, false, computed_for_};
       if (shard.actor)

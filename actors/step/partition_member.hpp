@@ -1,9 +1,8 @@
 // Partition member: a replica's part in a group that shares a model.
 //
-// What to compute next is decided by the tile rule, within `partition_work`; this carries pieces to the
-// other members, adds the gradients of its slices along the tree, and hands them to the shards that own
-// their elements. What is for other processes goes to the node, which fetches parameters that this process
-// does not have.
+// The tile rule in `partition_work` decides what to compute next. This object sends pieces to the other members, adds
+// the gradients of its slices along the tree, and sends them to the shards that own their elements. What is for other
+// processes goes to the node, which also fetches parameters that this process lacks.
 
 #pragma once
 
@@ -20,24 +19,23 @@ namespace troupe {
 
 class partition_member {
 public:
-  /// `news` is the view, `index` this replica's place in it; its work and waits are counted in
-  /// `waits`.
+  /// `news` is the view, `index` this replica's place in it. Counts its work and waits in `waits`.
   partition_member(replica_actor::pointer self, const replica_options& options, const view& news,
                    size_t index, boundary_waits& waits);
 
   void begin_step(uint64_t step, const const_buffer& point);
-  /// Chunks of the evaluation of a version; the group has them to itself.
+  /// Begins the evaluation of these chunks, which only this group computes.
   void begin_evaluation(uint64_t version, const index_range& chunks,
                         const const_buffer& parameters);
-  /// What was begun and is not done is wanted by nobody.
+  /// Drops the work that has begun and is not done.
   void abandon();
   void on_boundary(const boundary& news);
   void on_parameters(const segment_parameters& news);
-  /// Some of what was begun is not done.
+  /// True if some of the work that has begun is not done.
   bool is_busy() const { return !work_.is_done(); }
-  /// Computes a tile and sends what came of it; false when there is nothing to compute.
+  /// Computes a tile and sends its results; false when there is nothing to compute.
   bool compute_next();
-  /// Slices computed since it was asked last.
+  /// Slices computed since the last call.
   std::vector<size_t> take_computed() { return std::exchange(computed_, {}); }
 
 private:
@@ -50,10 +48,10 @@ private:
   /// Sums of a bucket's gradients over slices.
   struct bucket_sums {
     std::vector<partial_sum> parts;
-    size_t left = 0; ///< slices that are not among them
+    size_t left = 0; ///< slices that are still missing
   };
 
-  /// The next chunks of an evaluation; all of them where others of the group compute them too.
+  /// Begins the next chunks of an evaluation: all at once, or some together where parameters come by segment.
   void begin_chunks();
   void send_pieces();
   void send_requests();
@@ -80,11 +78,11 @@ private:
   std::vector<bucket_sums> buckets_;  ///< of the step
   std::vector<size_t> computed_;
   std::chrono::nanoseconds computed_for_{0}; ///< in this step; waiting is not counted
-  std::optional<moment> idle_since_;         ///< there is work that it cannot go on with
-  std::optional<size_t> piece_of_;           ///< place of who sent the latest piece since then
+  std::optional<moment> idle_since_;         ///< since then it has work but cannot compute
+  std::optional<size_t> piece_of_;           ///< place of the sender of the latest piece
 };
 
-/// The places in the view of replicas that share this one's slices; itself among them.
+/// The places in the view of the replicas with this one's slices, itself included.
 std::vector<size_t> group_of(const view& news, size_t index);
 
 } // namespace troupe

@@ -12,7 +12,7 @@ namespace troupe {
 
 namespace {
 
-/// Of a version the evaluation comes before the step.
+/// The evaluation of a version comes before its step.
 std::pair<uint64_t, bool> phase_of(uint64_t version, bool evaluates) {
   return {version, !evaluates};
 }
@@ -87,7 +87,7 @@ partition_work::work& partition_work::work_of(size_t item) {
 
 void partition_work::on_piece(const boundary_piece& piece) {
   const auto phase = phase_of(piece.name.version, piece.name.evaluates);
-  // Where training is told to end a step is given up, and its version evaluated.
+  // When training ends at this version, its step is dropped and the version evaluated.
   const bool may_be_evaluated =
     version_ == piece.name.version && piece.name.evaluates && !evaluates();
   if (!version_ || phase > phase_of(*version_, evaluates()) || may_be_evaluated)
@@ -170,8 +170,7 @@ void partition_work::backward(work& x, size_t k) {
 void partition_work::gradient(work& x, size_t k) {
   const auto bucket = options_.by_segment ? k - own().segments.begin : 0;
   if (options_.by_segment)
-    x.gradient =
-      buffer{window(bucket).size()}; // not kept for later: that would be as much as the model
+    x.gradient = buffer{window(bucket).size()}; // no pool: it would keep as much as the model
   for (const auto& tile : window(bucket).tiles())
     if (tile.segment == k)
       chain().gradient(k, tile.part, x.rows, x.memory,
@@ -191,13 +190,13 @@ boundary_piece partition_work::piece_of(const work& x, size_t boundary, boundary
   boundary_piece result;
   result.name = {*version_, evaluates(), x.item, boundary, way};
   result.rows = {0, x.rows.row_count};
-  // What comes back may be here before, from others that were faster.
+  // Only then: a faster member's backward piece may have set the sums before.
   if (way != boundary_way::forward)
     result.sums = x.sums;
   return result;
 }
 
-// Segment k's share of what lies at a boundary.
+// Computes segment k's share of a boundary and sends its sums to the members that complete them.
 template <class Compute>
 void partition_work::make(work& x, size_t k, size_t boundary, boundary_way way,
                           const Compute& compute) {
@@ -283,7 +282,7 @@ void partition_work::complete_if_due(work& x, size_t boundary, boundary_way way)
   complete(x, boundary, way, rows);
 }
 
-// The rows' sums lie at their place: to what their takers need, and to them.
+// The sums of these rows are in place: turns them into what the takers need, and sends them.
 void partition_work::complete(work& x, size_t boundary, boundary_way way, const index_range& rows) {
   const auto target = rows_at(x, boundary, way);
   const auto width = target.size() / x.rows.row_count;

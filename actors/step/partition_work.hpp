@@ -1,20 +1,20 @@
-// Partition work: what a replica does with its partition of a model, apart from who it is told by.
+// Partition work: what a replica computes on its partition of a model. A plain object without messages.
 //
-// A model that is split over a group of replicas is computed tile by tile (tile_rule.hpp): whoever
-// has what a tile needs computes it, and what others need of it goes to them (boundary_routes.hpp). This
-// object computes one tile at a time; in between come pieces from the others.
+// A group of replicas computes a split model tile by tile (tile_rule.hpp). A member computes its tiles when their
+// inputs are there, and sends pieces of the results to the members that need them (boundary_routes.hpp). This object
+// computes one tile at a time and takes the others' pieces in between.
 //
 //   begin ---> compute_next, again and again ---> is_done
 //                ^            |
 //   on_piece ----+            +--> take_sent: pieces for others    take_finished: an item's gradient
 //
-// An item's gradient is one bucket, of all tiles of the partition. Where segments are computed one after the
-// other each is a bucket of its own, and its parameters may be asked for (tile_rule.hpp):
+// An item's gradient is one bucket, of all tiles of the partition. Where segments are computed one after the other each
+// is a bucket of its own, and its parameters may be requested (tile_rule.hpp):
 //
 //   parameters().take_requests ---> parameters().on_arrived ---> compute_next
 //
-// The bits of what comes out follow from the job; who has which parts and segments, which pieces come
-// first, and how many items are under way at once, do not show.
+// The bits of the results follow from the job alone. They depend neither on the placement of parts and segments, nor on
+// the order of pieces, nor on how many items are under way.
 
 #pragma once
 
@@ -54,8 +54,8 @@ struct sized_pools {
 
 class partition_work {
 public:
-  /// A bucket of an item that is done. Of a step: the gradient of its tiles (`window`). Of an evaluation
-  /// only one member of the group tells: the one with part 0 of the last segment.
+  /// A finished bucket of an item. In a step: the gradient of its tiles (`window`). In an evaluation only the member
+  /// with part 0 of the last segment reports it.
   struct finished {
     size_t item = 0;
     batch_sums sums;
@@ -67,28 +67,28 @@ public:
     size_t member = 0;
     boundary_piece piece;
   };
-  /// What was counted so far: tests hold plans against it (coordinators/parallel/parallel_plan.hpp).
+  /// Counts so far, which tests compare with plans (coordinators/parallel/parallel_plan.hpp).
   struct counts {
     size_t in_flight_peak = 0;    ///< items at once, of the latest step or evaluation
-    size_t items_held = 0;        ///< at once, begun or told of: each has a workspace
+    size_t items_held = 0;        ///< at once: each has a workspace
     uint64_t workspace_bytes = 0; ///< of all these
-    uint64_t buffer_bytes = 0;    ///< gradients, and what was made for others
+    uint64_t buffer_bytes = 0;    ///< gradients, and pieces for others
     uint64_t bytes_sent = 0;      ///< to others
   };
-  /// The rows of an item; they stay good while the reader is not used for others.
+  /// The rows of an item; valid until the reader's next use.
   using item_rows = std::function<batch(size_t item, batch_reader& reader)>;
 
   explicit partition_work(partition_work_options options);
 
-  /// Forgets what was under way. `items` ascend and have rows.
+  /// Drops the work under way and begins another. `items` ascend and have rows.
   void begin(tile_rule::work_kind kind, uint64_t version, const std::vector<size_t>& items,
              const windowed_buffer& parameters, item_rows rows);
-  /// Forgets what was under way; nothing is left to do.
+  /// Drops the work under way; nothing is left to do.
   void abandon();
-  /// What another member sent: of this work, or of a later one, which is kept. What comes twice or
-  /// too late is ignored. Throws std::invalid_argument for rows that have another shape here.
+  /// Takes another member's piece: of this work, or of a later one, which it keeps. Ignores pieces that come twice or
+  /// too late. Throws std::invalid_argument for rows of another shape.
   void on_piece(const boundary_piece& piece);
-  /// Computes a tile; false when nothing can be done before something comes.
+  /// Computes a tile; false when all remaining tiles wait for inputs.
   bool compute_next();
   bool is_done() const { return rule_.done() && works_.empty(); }
 
@@ -100,9 +100,9 @@ public:
 
 private:
   struct boundary_state {
-    std::vector<tree_node> nodes; ///< sorted: of the sums that are here
-    std::vector<float_view> sums; ///< beside nodes, of the rows that are completed here
-    span_set rows;                ///< as those who take them need them
+    std::vector<tree_node> nodes; ///< sorted: nodes of the sums that are here
+    std::vector<float_view> sums; ///< one for each node, of the rows that this member completes
+    span_set rows;                ///< complete rows, as their takers need them
     bool is_made = false;         ///< this member's own share is among the sums
     bool is_complete = false;
 
@@ -122,7 +122,7 @@ private:
     batch_sums sums;
     bool has_sums = false; ///< the loss is known here
     buffer gradient;       ///< of the bucket
-    size_t left = 0;       ///< segments whose last tile has not been computed
+    size_t left = 0;       ///< segments whose last tile is not computed yet
     size_t unsent = 0;     ///< boundaries with sums that this member has yet to complete
 
     boundary_state& state(size_t boundary, boundary_way way) {
@@ -135,7 +135,7 @@ private:
   bool evaluates() const { return kind_ == tile_rule::work_kind::evaluation; }
   work& work_of(size_t item);
   void finish_if_done(work& x);
-  /// The parts of segment k that are computed here.
+  /// The parts of segment k that this member computes.
   index_range parts_of(size_t k) const;
   void forward(work& x, size_t k);
   void backward(work& x, size_t k);
@@ -163,7 +163,7 @@ private:
   segment_fetching parameters_;
   item_rows rows_;
   std::map<size_t, std::unique_ptr<work>> works_; ///< by item: not finished
-  std::vector<size_t> unseen_;                    ///< items that no work was made for
+  std::vector<size_t> unseen_;                    ///< items without a work object yet
   std::vector<std::unique_ptr<work>> idle_;
   std::vector<boundary_piece> early_; ///< of later versions
   sized_pools pools_;

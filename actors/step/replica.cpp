@@ -11,14 +11,14 @@ namespace troupe {
 
 namespace {
 
-/// Each view begins with all boundaries and segments anew.
+/// True if `news` belongs to the current view: each view begins all boundaries and segments anew.
 template <class T>
 bool is_of(const view& now, const T& news) {
   return std::pair{news.term, news.number} == std::pair{now.term, now.number};
 }
 
-/// How long a node's word that it has a view may take to leave its process. Longer delays each step
-/// with which somebody was lost; with less a row that kills its reader costs one process more.
+/// Time for a node to report that it has a view, before a row may end its process. Doubled, each step in which a
+/// process was lost is delayed by that much. Too short, a row that kills its reader costs one process more.
 constexpr milliseconds careful_delay{100};
 
 } // namespace
@@ -64,7 +64,7 @@ void replica_state::on_view(const view& news) {
   catch_up();
 }
 
-// A spare. What it carried of a model is not in this process's buffers any more.
+// A spare: this process's buffers no longer have its part of a model.
 void replica_state::rest() {
   if (std::exchange(member_, nullptr))
     rule_.drop();
@@ -85,7 +85,7 @@ void replica_state::restart(const view& news) {
       rule_->ignore_shard(k);
 }
 
-// The node has a model's group begin anew with each view: what it has begun goes on until then.
+// A member goes on with its work: the node makes a model's group begin anew with each view.
 void replica_state::catch_up() {
   if (member_)
     return advance();
@@ -126,9 +126,8 @@ void replica_state::on_hold(uint64_t round) {
     self_->send(view_.relay, atom::held_v, static_cast<uint64_t>(index_), round, next_step);
 }
 
-// Once the next version is whole nobody needs what is left of this one's: over wires those who had a
-// part in it may have gone on, and nothing more comes of them. Likewise a step that training ends
-// before: others may not have begun it.
+// Once the next version is whole, the rest of this step is not needed: other members may have gone on and send nothing
+// more. The same holds for a step beyond the end of training, which others may not have begun.
 bool replica_state::is_busy() {
   const bool is_over = view_.wired && rule_->owns(rule_->version() + 1);
   if (member_ && (is_over || rule_->has_to_evaluate()))
@@ -171,7 +170,7 @@ void replica_state::on_segment_parameters(const segment_parameters& news) {
     work_on();
 }
 
-// After each tile it looks what others have sent: backward tiles go before forward ones.
+// After each tile it handles the pieces of other members: backward tiles go before forward ones.
 void replica_state::work_on() {
   goes_on_ = false;
   if (std::exchange(times_.waits, false) && rule_ && rule_->has_begun_step()) {
@@ -263,7 +262,7 @@ void replica_state::add_slice(uint64_t step, size_t slice) {
   parts_.push_back(std::move(sum));
 }
 
-// From right to left, as the tree has it: what is added last is the sum over all slices before.
+// From right to left, in the order of the tree.
 replica_state::partial_sum replica_state::sum_with_parts(const partial_sum& part,
                                                          const index_range& elements) const {
   auto result = part;
@@ -282,7 +281,7 @@ std::span<const float> replica_state::point_of(uint64_t step) const {
   return point.empty() ? parameters_of(step) : point;
 }
 
-// Where there is a point it lies behind them, if they came over a wire.
+// If the version came over a wire, its point lies behind the parameters.
 std::span<const float> replica_state::parameters_of(uint64_t version) const {
   const auto values = versions_.at(version).parameters.values();
   return values.first(std::min(values.size(), options_.network->layout().size()));
@@ -329,7 +328,7 @@ replica_actor::behavior_type replica(self_pointer<replica_actor, replica_state> 
 
 namespace {
 
-// A message of its own for each shard, as a viewer draws it: to those of other processes goes one for all.
+// Records a message for each shard, as a viewer draws them; shards of other processes really get one for all.
 void trace_send(trace_ring* ring, const contribution& news, const index_range& shard,
                 size_t index) {
   const traced_work work{
@@ -340,7 +339,7 @@ void trace_send(trace_ring* ring, const contribution& news, const index_range& s
 
 } // namespace
 
-// Whoever adds a gradient as it comes has it in its cache, and keeps few of them.
+// The replica has the gradient in its cache, so adding here is cheap and few gradients are kept.
 bool replica_state::adds_here() const {
   const bool sends_over_wires = std::ranges::any_of(
     view_.shards, [](const shard_entry& x) { return !x.actor && !x.blocks.empty(); });
@@ -354,7 +353,7 @@ bool replica_state::goes_over_wires(size_t element) const {
   return false;
 }
 
-// To the last slice nothing will be added here. Hooks change a gradient that is whole.
+// Nothing is added to the last slice here, so its values are final. Test hooks need a whole gradient.
 bool replica_state::sends_early(uint64_t step, size_t slice) const {
   return view_.wired && adds_here() && slice + 1 == slices_.end &&
          options_.hooks.poisoned_step != step && options_.hooks.cut_step != step;
@@ -402,7 +401,7 @@ void replica_state::send(uint64_t step, const partial_sum& part) {
     self_->send(view_.relay, share({0, part.values.size()}));
 }
 
-// For other processes only: the shards of this one have the parts.
+// The sum goes only to other processes: the shards of this one have the parts.
 void replica_state::on_summation(const summation& news) {
   if (news.term != view_.term)
     return;
@@ -412,7 +411,7 @@ void replica_state::on_summation(const summation& news) {
     inputs.push_back(part.gradient_sum.values());
     sums.push_back(part.sums);
   }
-  if (times_.step != news.step) // others computed all of it
+  if (times_.step != news.step) // other replicas computed all of it
     times_.begin = self_->clock().now();
   const auto whole = options_.gradients->acquire();
   reducer_.reduce(news.plan, inputs, whole.values());
