@@ -29,7 +29,7 @@ void directive_state::on_directive(const directive& news) {
   outbox_.forget_rows(news.row_version);
   if (directive_ && news.sequence == directive_->sequence) {
     directive_ = news;
-    if (server_is_here() && !hold_) // it keeps evaluations until their row is complete
+    if (server_is_here() && !hold_) // the server keeps evaluations until their row is complete
       pass_on_to_shards();
   }
   if (news.sequence <= latest_sequence())
@@ -74,11 +74,11 @@ void directive_state::on_hold_request(const hold_request& news) {
   if (news.term != context_.view.id.term || !context_.takes_part())
     return;
   const bool is_known = hold_ && news.sequence == hold_->sequence;
-  if (is_known && !answer_) // who had nothing to begin from yet could not answer
+  if (is_known && !answer_) // replicas that had not begun could not answer
     return ask_to_hold();
   if (is_known && answer_->view == context_.view.id) // the answer was lost
     return context_.tell_director(*answer_);
-  // A hold may be faster than its view: what was said in the view before does not count.
+  // A hold may come before its view: an answer in the earlier view does not count.
   if (!is_known && news.sequence <= latest_sequence())
     return;
   hold_ = news;
@@ -90,8 +90,8 @@ void directive_state::on_hold_request(const hold_request& news) {
   answer();
 }
 
-// Replicas that have not begun know of no view to answer in, and begin no step while this is so.
-// Trainers begin none by themselves.
+// Replicas that have not begun have no view to answer in, and begin no step without one. Trainers
+// begin no step by themselves.
 void directive_state::ask_to_hold() const {
   if (server_is_here())
     context_.self->send(context_.local.server, atom::hold_v, uint64_t{0}, hold_->sequence);
@@ -120,7 +120,7 @@ void directive_state::answer() {
   context_.tell_director(*answer_);
 }
 
-// Of replicas each answers for itself, of trainers the parameter server alone.
+// Each replica answers for itself; for trainers the parameter server answers.
 bool directive_state::awaits_held() const {
   const auto asked = context_.options.kept
                        ? std::ptrdiff_t{server_is_here()}

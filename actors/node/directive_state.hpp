@@ -1,11 +1,12 @@
-// Directive state: how far this process may go, by the director's word, and the request to hold.
+// Directive state: the director's newest directive (how far this process may go) or request to
+// hold.
 //
-//              newer directive: replicas and shards are told
+//              newer directive: replicas and shards get it
 //   going on <---------------------------------------------------- on hold ---all have answered---> answered
 //       |                                                             ^
 //       +------ newer request: replicas, or the parameter server -----+
 //
-// Of directives and requests the one with the highest sequence counts.
+// The directive or request with the highest sequence counts.
 
 #pragma once
 
@@ -28,19 +29,19 @@ public:
 
   void on_directive(const directive& news);
   void on_hold_request(const hold_request& news);
-  /// A replica starts no step from `next_step` on.
+  /// A replica's answer to a hold: it starts no step from `next_step` on.
   void on_held(uint64_t replica, uint64_t round, uint64_t next_step);
 
-  /// Tells replicas and shards how far they may go, unless they are to hold.
+  /// Sends replicas and shards the horizon, unless they must hold.
   void pass_on() const;
   void pass_on_to(size_t replica) const;
 
-  /// Nobody computes from this version on; nothing while nobody knows.
+  /// The horizon: no replica computes from this version on; nothing while it is unknown.
   std::optional<uint64_t> horizon_version() const;
-  /// At which training ends, once that is known.
+  /// The version at which training ends, once it is known.
   std::optional<uint64_t> final_version() const;
   bool awaits_replicas() const { return hold_ && !answer_; }
-  /// The director counts what was done, this often by now.
+  /// The number of the director's last request for figures.
   uint64_t round() const { return round_; }
 
 private:

@@ -17,7 +17,7 @@ order_taker_actor node_context::trainer_at(const replica_place& place) const {
 }
 
 std::shared_ptr<const element_window> node_context::window_of(size_t member) const {
-  // A sharded model stays so while nobody is there to compute.
+  // A sharded model stays sharded while the view has no replicas.
   const bool splits =
     options.sharded || std::ranges::any_of(view.replicas, [](const replica_place& place) {
       return !place.segments.empty();
@@ -215,7 +215,7 @@ void local_spans::on_copy(const shard_copy& news) {
   context_.tell_director(news.numbers);
 }
 
-// Asked beside the parameters, or alone (see tick).
+// The director asks for the numbers with the parameters, or alone (checkpoint_drafts::due).
 void local_spans::on_asked(const tensor_want& what) const {
   const auto found = numbers_.find(what.of.key);
   if (found != numbers_.end() && what.of.part == 0)
@@ -223,7 +223,8 @@ void local_spans::on_asked(const tensor_want& what) const {
       context_.tell_director(one);
 }
 
-// The exchange asks for tensors; who has all of them may still miss the numbers.
+// The exchange asks for missing tensors. The numbers may still be missing when all tensors are
+// here.
 void local_spans::tick(moment now) {
   const bool lacks_numbers =
     std::ranges::any_of(beginnings_, [](const beginning& x) { return x.is_whole && !x.numbers; });
@@ -255,7 +256,7 @@ bool parameter_windows::on_view() {
 std::vector<tensor_route> parameter_windows::routes_of(const index_range& span) {
   std::vector<tensor_route> routes;
   const auto count = context_.view.members.size();
-  for (size_t k = 1; k < count; ++k) { // as gradients go: not all to the same one first
+  for (size_t k = 1; k < count; ++k) { // so that not all processes send to the same one first
     const auto i = (*context_.me + k) % count;
     if (!context_.view.computes(i))
       continue;

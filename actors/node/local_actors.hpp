@@ -1,5 +1,5 @@
-// Local actors: the spans that shards of this process own, and what replicas and shards are told of the cluster. To a replica
-// the node looks like the remote shards, to a shard like the remote replicas.
+// Local actors: the spans that shards of this process own, and the views that its replicas and shards get. The node
+// stands for the remote shards to its replicas, and for the remote replicas to its shards.
 
 #pragma once
 
@@ -18,9 +18,9 @@ namespace troupe {
 // term with, and the copies of it that go into checkpoints.
 //
 //   begin_term, from version 0 --------------------------------------> is_ready
-//   begin_term, from a checkpoint --> pieces and numbers come in ----> is_ready: shards are told
+//   begin_term, from a checkpoint --> pieces and numbers come in ----> is_ready: shards get them
 
-/// Versions of a span, and copies of its state, that somebody may still ask for.
+/// Versions of a span, and copies of its state, that another process may still ask for.
 inline constexpr size_t kept_max = 2;
 
 struct local_span {
@@ -34,11 +34,11 @@ class local_spans {
 public:
   explicit local_spans(node_context& context) : context_(context) {}
 
-  /// Those of the context's view, and the state they start from.
+  /// Takes the local spans of the context's view, and begins to get the state they start from.
   void begin_term();
-  /// Everything that its shards begin with is here.
+  /// True if all state that the shards begin with is here.
   bool is_ready() const;
-  /// Tells the shards what they begin with.
+  /// Sends the shards the state that they begin with.
   void start_shards();
   /// True from then on, until another term begins.
   bool has_started() const { return has_started_; }
@@ -47,7 +47,7 @@ public:
   void on_numbers(const shard_numbers& news);
   /// A shard's state at a version that is to be checkpointed.
   void on_copy(const shard_copy& news);
-  /// The director misses a checkpoint's state: the few numbers go beside it.
+  /// The director asks for a checkpoint's state: sends the few numbers that go beside it.
   void on_asked(const tensor_want& what) const;
   void tick(moment now);
 
@@ -56,13 +56,13 @@ public:
   local_span* find(uint64_t shard);
   /// Parameters of versions, the spans of all processes in one buffer each.
   version_buffers& versions() const { return *versions_; }
-  /// What of them buffers hold; null: all.
+  /// The elements that these buffers hold; null: all.
   std::shared_ptr<const element_window> window() const {
     return versions_ ? versions_->window() : nullptr;
   }
 
 private:
-  /// What a shard begins with, while it comes from the director; beside the parameters.
+  /// The state that a shard begins with, while it comes from the director.
   struct beginning {
     float_view parameters;
     std::vector<payload> slots;
@@ -74,7 +74,7 @@ private:
 
   node_context& context_;
   std::vector<local_span> all_;
-  std::vector<beginning> beginnings_;                      ///< by span, until shards are told
+  std::vector<beginning> beginnings_;                      ///< by span, until shards have them
   bool is_first_ = false;                                  ///< they begin from version 0
   std::map<uint64_t, std::vector<shard_numbers>> numbers_; ///< of copies, by version
   std::shared_ptr<version_buffers> versions_;
@@ -83,16 +83,16 @@ private:
   bool has_started_ = false;
 };
 
-// Parameter windows: which parameters the processes of a view have buffers for, where models are split
-// over them. A version goes to each as far as that one needs it.
+// Parameter windows: the parameters that each process of a view has buffers for, where models are split. A process gets
+// only the part of a version that it needs.
 class parameter_windows {
 public:
   parameter_windows(node_context& context, local_spans& spans) : context_(context), spans_(spans) {}
 
-  /// The context has another view. True when this process needs other parameters than before: buffers
-  /// hold these from now on, and whoever gathers begins anew.
+  /// The context has another view. True if this process now needs other parameters: its buffers hold these from now on,
+  /// and the caller must gather the version anew.
   bool on_view();
-  /// Who is to have which parameters of a local span.
+  /// The processes that need parameters of a local span, each with its part.
   std::vector<tensor_route> routes_of(const index_range& span);
 
 private:
@@ -106,15 +106,15 @@ public:
   local_actors(node_context& context, const local_spans& spans)
     : context_(context), spans_(spans), restarts_(context.local.workers.size()) {}
 
-  /// The context's view, as one of local actors; replicas begin at this version when they are new.
+  /// Sends replicas the context's view in terms of local actors. New replicas begin at this version.
   void tell_replicas(uint64_t start_version);
   void tell_shards();
-  /// Out: local replicas get no slices.
+  /// The view lacks this process: local replicas get no slices.
   void tell_to_rest();
   /// The next view makes them begin anew.
   void restart_replicas();
   void restart_replica(size_t index) { ++restarts_[index]; }
-  /// Replicas know the version to start from; before that they answer nothing.
+  /// Replicas have the version to start from; before that they answer no hold.
   bool have_begun() const { return have_begun_; }
   void set_begun(bool x) { have_begun_ = x; }
 

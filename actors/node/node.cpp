@@ -43,7 +43,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     context_.self->monitor(worker);
   for (const auto& owner : local.owners)
     context_.self->monitor(owner);
-  // A type that was damaged on a wire: nobody prints, nobody ends.
+  // A message with a damaged type: drop it, without a log line and without an end.
   context_.self->set_default_handler(caf::drop);
   context_.self->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   context_.self->delayed_send(context_.self, node_tick_interval, atom::tick_v);
@@ -142,7 +142,7 @@ void node_state::on_director(uint64_t incarnation, const director_link_actor& di
   context_.exchange.open(peer_id::director, incarnation, director,
                          director.node() != context_.self->node());
   context_.self->monitor(director);
-  // A view that names this life of the process may have been faster than this message.
+  // A view that names this life of the process may have come before this message.
   if (std::exchange(context_.options.self.incarnation, incarnation) != incarnation &&
       context_.view.id.term > 0)
     adopt(cluster_view{context_.view});
@@ -157,9 +157,9 @@ void node_state::on_peer(const std::string& who, uint64_t incarnation, const nod
   parts_->report.on_link(who);
 }
 
-// A lost link changes nothing by itself: what was lost with it is asked for when it matters, and
-// who is out is the director's to say. A lost actor of its own ends this process's part, but for a
-// parameter server's trainers, as long as one is left.
+// A lost link changes nothing by itself: the node asks for lost data when they matter, and the
+// director decides which process is out. The loss of a local actor ends the node. Only trainers may
+// be lost as long as one is left.
 void node_state::on_down(const caf::down_msg& news) {
   const auto is_it = [&](const auto& actor) { return actor.address() == news.source; };
   const auto& workers = context_.local.workers;
@@ -206,7 +206,7 @@ void node_state::on_tick() {
   context_.exchange.note_credit();
 }
 
-// A piece counts as come whatever it is good for.
+// Every piece counts as received, even one that is not needed.
 void node_state::on_piece(const sent_piece& news) {
   const auto verdict = context_.exchange.on(news, context_.now());
   if (verdict == piece_verdict::conflict)
@@ -219,7 +219,8 @@ void node_state::on_piece(const sent_piece& news) {
   settle();
 }
 
-// Who is out of the view is told nothing: a stop is agreed on among those who are in it.
+// Processes outside the view get nothing: the processes of the view agree on a stop among
+// themselves.
 void node_state::on_want(const sent_want& news) {
   if (!context_.takes_part() || !(news.by.is_director || context_.view.find(news.by.process)))
     return;
@@ -273,7 +274,7 @@ void node_state::on_cluster_view(const cluster_view& news) {
     return;
   }
   adopt(news);
-  parts_->report.send(); // before its replicas are at work
+  parts_->report.send(); // before its replicas begin to compute
   if (context_.options.listeners.on_standing)
     context_.options.listeners.on_standing(context_.view.id, context_.options.self.incarnation,
                                            context_.takes_part());
@@ -306,7 +307,7 @@ void node_state::adopt(const cluster_view& news) {
   if (new_term || !me_before)
     return begin_term();
   parts_->work->on_view(before, *me_before);
-  if (parts_->spans.has_started()) // else they are told once their state is here
+  if (parts_->spans.has_started()) // else start_shards sends it once their state is here
     parts_->actors.tell_shards();
 }
 

@@ -1,5 +1,5 @@
-// Node: one in each process of a run. It stands between the replicas and shards of its process and
-// everybody else, and computes nothing.
+// Node: one in each process of a run. It connects the replicas and shards of its process with the
+// director and other nodes, and computes nothing.
 //
 //                          +------------- node: views, links -------------+
 //   director == views, ==> | directive_state how far this process may go  | ==> local replicas
@@ -10,15 +10,16 @@
 //   nodes    <= wants   == | node_work       synchronous | orders | alone |
 //                          +----------------------------------------------+
 //
-//                 term begins              state is here, shards told
+//                 term begins              state is here, shards have it
 //   no view yet ---------------> restoring --------------------------> taking part
 //        ^                           ^                                   |     |
 //        | turned away, or a view    |          a higher term            |     |
 //        | without this process      +-----------------------------------+     |
 //        +---------------------------------------------------------------------+
 //
-// Its parts look at one context (node_context.hpp), which only the node itself writes. Repair is asking:
-// who misses something for 200 ms asks whoever has it (coordinators/exchange/tensor_exchange.hpp).
+// Its parts share one context (node_context.hpp), which only the node itself writes. A node repairs
+// losses by asking: when a tensor is missing for 200 ms it asks a process that has it
+// (coordinators/exchange/tensor_exchange.hpp).
 
 #pragma once
 
@@ -46,30 +47,30 @@ private:
   void on_director(uint64_t incarnation, const director_link_actor& director);
   void on_peer(const std::string& name, uint64_t incarnation, const node_actor& peer);
   void on_down(const caf::down_msg& news);
-  /// Quits: one of its own actors has ended.
+  /// Quits, because one of its own actors has ended.
   void lose(const std::string& what, std::ptrdiff_t index, const caf::error& reason);
   void on_tick();
 
   // ---- Views: from the cluster's to the process's ----
   void on_cluster_view(const cluster_view& news);
   void adopt(const cluster_view& news);
-  /// True when this life of the process is in the view.
+  /// True if the view names this life of the process.
   bool names_me(const cluster_view& x) const;
   view_limits limits_here() const;
   void begin_term();
-  /// Once everything is here that they begin with.
+  /// Starts the shards once all their state is here.
   void start_shards();
   void rest();
 
-  // What comes and goes by the exchange.
+  // ---- The exchange ----
   void on_piece(const sent_piece& news);
   void on_want(const sent_want& news);
   void on_arrived(const tensor_arrived& news);
   void on_asked(const tensor_asked& news);
-  /// Sends what the exchange wants sent; after each message that may have led to something.
+  /// Carries out the effects of the exchange. Call it after each message that may have caused some.
   void settle();
 
-  /// What looks at the context.
+  /// The parts that share the context.
   struct parts {
     explicit parts(node_context& context);
     local_spans spans;

@@ -1,5 +1,5 @@
-// A node's context: what all parts of a node look at. Who is in its process, its place in the view,
-// and the ways to others. Only the node itself writes to it (node.hpp); its parts read and send.
+// A node's context, shared by all its parts: the actors of its process, its place in the view, and the links to others.
+// Only the node itself writes to it (node.hpp); its parts read it and send.
 
 #pragma once
 
@@ -25,16 +25,16 @@
 
 namespace troupe {
 
-/// Of a parameter server's orders.
+/// Sizes of a parameter server's orders.
 struct order_sizes {
   size_t slot_count = 0; ///< of the optimizer state that goes with one
   size_t cohort_max = 0; ///< clients of a federated round; 0: there are none
 };
 
-/// What is recorded of a process's work, for others to see.
+/// Records of a process's work.
 struct node_records {
-  std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: nobody judges them
-  std::shared_ptr<run_recorder> trace;             ///< of links; null: they are not recorded
+  std::vector<std::shared_ptr<work_gauge>> gauges; ///< of replicas; none: work is not watched
+  std::shared_ptr<run_recorder> trace;             ///< of links; null: nothing is recorded
 };
 
 struct node_options {
@@ -48,19 +48,19 @@ struct node_options {
   bool sharded = false;           ///< replicas fetch what shards elsewhere own, segment by segment
   evaluation_rows rows;
   uint64_t seed = 0;     ///< of the job
-  size_t slot_count = 0; ///< of what its owner remembers beside the parameters
+  size_t slot_count = 0; ///< of the owner's state beside the parameters
   order_sizes orders;
-  size_t block_numbers = 0; ///< that shards tell each other of a block in a step
+  size_t block_numbers = 0; ///< that shards send each other for a block in a step
   bool has_point = false;   ///< gradients are taken elsewhere than at the parameters
   exchange_options exchange;
   node_listeners listeners = {};
   node_records records;
   std::shared_ptr<piece_carrier> carrier; ///< between processes; null: pieces are messages
-  /// Stands beside a parameter server for a trainer of another process.
+  /// Makes a distant trainer, which stands for a trainer of another process.
   std::function<order_taker_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
 };
 
-/// How often a node looks whether something is missing: a quarter of the shortest patience.
+/// How often a node looks for missing data: a quarter of the shortest patience.
 inline constexpr milliseconds node_tick_interval{50};
 
 /// Elements that stand for a double.
@@ -70,14 +70,14 @@ struct node_context {
   local_node_actor::pointer self = nullptr;
   node_options options;
   local_company local;
-  std::set<size_t> lost_replicas; ///< without which the others go on
-  /// Stand for trainers elsewhere, at a parameter server.
+  std::set<size_t> lost_replicas; ///< lost trainers; the others go on
+  /// Distant trainers, in a parameter server's process.
   std::map<trainer_life, order_taker_actor> distant;
 
   director_link_actor director;
   std::map<std::string, node_actor> peers; ///< those with a link
   exchange_port exchange;
-  std::function<void()> settle; ///< after what was not a message of the node: see exchange_port
+  std::function<void()> settle; ///< call it after a response: see exchange_port
 
   cluster_view view;
   std::optional<size_t> me; ///< index in the view
@@ -86,7 +86,7 @@ struct node_context {
   bool takes_part() const { return me.has_value(); }
   bool computes() const { return me && view.computes(*me); }
   size_t element_count() const { return options.network->layout().size(); }
-  /// Where the point of a version lies in the tensor of its parameters: behind them; empty: nowhere.
+  /// The elements of a version's point: behind the parameters, in the same tensor. Empty: there is none.
   index_range point_elements() const {
     const auto count = element_count();
     return {count, options.has_point ? 2 * count : count};
@@ -96,7 +96,7 @@ struct node_context {
              ? index_range{element_count() + elements.begin, element_count() + elements.end}
              : index_range{};
   }
-  /// Where the numbers of blocks lie in the tensor of a step's sums.
+  /// The elements of these blocks' numbers in the tensor of a step's sums.
   index_range elements_of_sums(const index_range& blocks) const {
     const auto of_block = options.block_numbers * elements_of_double;
     return {blocks.begin * of_block, blocks.end * of_block};
@@ -107,14 +107,14 @@ struct node_context {
   index_range span_of(const shard_place& place) const {
     return elements_of_blocks(place.blocks, element_count());
   }
-  /// The parameters that a member's buffers hold: what its replicas compute with unless they fetch it,
-  /// its spans, and the first element of each other span, which tells that the rest is there. Null: all.
+  /// The parameters that a member's buffers hold: those that its replicas compute with and do not fetch, its spans, and
+  /// the first element of each other span. That element shows that the span's version exists. Null: all.
   std::shared_ptr<const element_window> window_of(size_t member) const;
   template <class Place>
   bool is_mine(const Place& place) const {
     return me && place.member == *me;
   }
-  /// One of these at a place of the view; null when it is in another process, or they are not there.
+  /// The actor of this list at a place of the view; null if the place is in another process, or the list is empty.
   template <class Place, class Handle>
   Handle at(const Place& place, const std::vector<Handle>& those) const {
     return is_mine(place) && place.index < those.size() ? those[place.index] : Handle{};
@@ -122,7 +122,7 @@ struct node_context {
   const std::string& owner_of(const shard_place& place) const {
     return view.members[place.member].name;
   }
-  /// The trainer there, or who stands for it here; null: nobody does.
+  /// The trainer at a place, or its distant trainer here; null: there is neither.
   order_taker_actor trainer_at(const replica_place& place) const;
   trainer_life life_of(const replica_place& place) const;
 

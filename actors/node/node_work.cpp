@@ -15,8 +15,9 @@ void node_work::on_view(const cluster_view&, size_t) {
   actors_.tell_replicas(context_.view.start_version);
 }
 
-// The shard alone knows its versions: the one that was wanted last is kept. It may be an earlier one
-// than before, when a shard cannot reach the version that training was to end at.
+// Only the shard knows its versions, so the node pulls the wanted one and keeps it in place of the
+// last. It may be an earlier one when a shard cannot reach the version at which training was to
+// end.
 void node_work::on_asked(const tensor_asked& news) {
   if (news.what.of.kind != tensor_kind::parameters || news.by != peer_id::director)
     return;
@@ -38,7 +39,8 @@ void node_work::on_asked(const tensor_asked& news) {
             route, context_.now());
           context_.settle();
         },
-        // A version that is gone or will not come: the director hears why from the shard itself.
+        // A version that is gone or will not come: the shard itself reports the reason to the
+        // director.
         [](const caf::error&) {});
 }
 

@@ -1,7 +1,7 @@
-// Node work: what a node does for the actors of its process while it takes part, apart from who
-// takes part and how far they go. This one is for a run in one process, where replicas and shards
-// exchange pointers: it only hands versions to the director. Others are for synchronous training
-// over wires (synchronous_work.hpp) and for a parameter server and its trainers (order_work.hpp).
+// Node work: what a node carries for the actors of its process, apart from views and directives.
+// This class serves a run in one process, where replicas and shards exchange pointers: it only
+// hands versions to the director. Subclasses serve synchronous training over wires
+// (synchronous_work.hpp), and a parameter server with its trainers (order_work.hpp).
 
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace troupe {
 
-/// How long a local actor may take to say what it has done or to hand over a version: it may be in
+/// How long a local actor may take to report its figures or to hand over a version. It may be in
 /// the middle of a long step, so this is far more than any step should take.
 inline constexpr std::chrono::minutes local_answer_deadline{10};
 
@@ -33,30 +33,31 @@ public:
 
   // ---- The view ----
 
-  /// A term begins with the context's view. Shards are told later, once their state is here.
+  /// A term begins with the context's view. Shards get the view later, once their state is here.
   virtual void begin_term() { begin_replicas(); }
-  /// A later view of the same term, and what was before it.
+  /// The context has a later view of the same term. The arguments are the view before it, and this
+  /// process's place in that.
   virtual void on_view(const cluster_view& before, size_t me_before);
   /// The view does not name this process.
   virtual void rest() {}
-  /// The newest version that is whole here; nothing where nobody gathers them.
+  /// The newest version that is whole here; nothing where the process gathers none.
   virtual std::optional<uint64_t> held() const { return std::nullopt; }
 
   // ---- The exchange ----
 
   virtual void on_arrived(const tensor_arrived&) {}
-  /// Somebody misses something; what is kept of it is on its way.
+  /// A peer asks for a tensor. The exchange sends what it keeps of it.
   virtual void on_asked(const tensor_asked& news);
-  /// A piece of this came, and told something new.
+  /// A piece of this tensor came and was new.
   virtual void on_accepted(const tensor_name&) {}
   /// A piece came whose bits differ from those that are here.
   virtual void on_conflict(const tensor_piece&) {}
-  /// A piece came that nobody expects, or not yet.
+  /// A piece came that is not expected, or not yet.
   virtual void on_early(peer_id, const tensor_piece&) {}
-  /// How far training goes is known anew.
+  /// A new directive has come.
   virtual void on_directive() {}
   virtual void tick(moment) {}
-  /// What is late by itself. `horizon`: nobody computes from it on.
+  /// The waits of this process. `horizon`: no replica computes from it on.
   virtual std::vector<awaited> waits(moment, std::optional<uint64_t> horizon) const;
 
   // ---- Local actors ----
@@ -73,7 +74,7 @@ public:
   /// A replica is lost; false: the process cannot go on without it.
   virtual bool spare(size_t) { return false; }
 
-  // ---- Headers of parameter servers and trainers elsewhere ----
+  // ---- Order and result headers of other processes ----
 
   virtual void on_header(const order_header&) {}
   virtual void on_header(const result_header&) {}

@@ -17,7 +17,7 @@ void order_work::on_view(const cluster_view& before, size_t me_before) {
   node_work::on_view(before, me_before);
 }
 
-// The parameter server's life begins anew with a term, and so do the numbers of its orders.
+// A parameter server begins anew with a term, and so do the numbers of its orders.
 void order_work::begin_orders() {
   orders_.begin_term(context_.view.id.term);
   work_.begin_term(context_.view.id.term);
@@ -53,7 +53,8 @@ void order_work::forget_orders_of_the_lost() {
   orders_.keep_if([this](const trainer_life& who) { return context_.distant.contains(who); });
 }
 
-// Its process goes on with its other trainers. The parameter server hears of it as of the end of any trainer.
+// The trainer's process goes on with its other trainers. The parameter server gets a down message
+// as for any trainer.
 void order_work::lose_distant_trainer(const trainer_life& who) {
   lost_trainers_.insert(who);
   if (const auto found = context_.distant.find(who); found != context_.distant.end())
@@ -66,7 +67,7 @@ const std::string& order_work::server_process() const {
   return context_.owner_of(context_.view.shards.front());
 }
 
-// A parameter server's versions come here by its reports alone.
+// The node learns a parameter server's versions only from its reports.
 void order_work::on_report(const training_report& news) {
   for (auto& one : spans_.all())
     if (news.term == context_.view.id.term)
@@ -74,7 +75,7 @@ void order_work::on_report(const training_report& news) {
 }
 
 void order_work::on_distant_order(const distant_order& order) {
-  // Else it is lost meanwhile: the parameter server is about to hear of it.
+  // Else the trainer is lost: the parameter server will get its down message.
   if (context_.distant.contains(order.who))
     context_.tell(order.who.process, orders_.open(order, context_.now()));
 }
@@ -113,7 +114,7 @@ void order_work::deliver(const std::optional<order_queue::finished_order>& order
     context_.self->send(order->server, order->result);
 }
 
-// Its result comes here, and is known by the order's number.
+// The trainer answers to this node, which finds the order by its ticket.
 void order_work::give(const work_queue::whole_order& order) const {
   const auto& header = order.header;
   const auto to = context_.local.trainers[header.replica];

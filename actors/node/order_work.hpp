@@ -1,6 +1,5 @@
-// Order work: the node beside a parameter server passes its orders on to trainers of other processes and puts their
-// results together
-// (actors/orders/order_queue.hpp); a trainer's node works the other way.
+// Order work: carries a parameter server's orders to trainers of other processes, and their results back
+// (actors/orders/order_queue.hpp). The nodes at both ends use it.
 
 #pragma once
 
@@ -41,7 +40,7 @@ public:
 
 private:
   void begin_orders();
-  /// Spawns those that a new view names, ends those that it does not.
+  /// Spawns distant trainers that a new view names, ends those that it does not name.
   void meet_distant_trainers();
   void forget_orders_of_the_lost();
   void lose_distant_trainer(const trainer_life& who);
@@ -51,9 +50,9 @@ private:
   void give(const work_queue::whole_order& order) const;
   void send(const std::optional<result_header>& header) const;
 
-  order_queue orders_;                   ///< of the parameter server here
-  work_queue work_;                      ///< of the trainers here
-  std::set<trainer_life> lost_trainers_; ///< of processes that go on without them
+  order_queue orders_;                   ///< to trainers of other processes
+  work_queue work_;                      ///< to trainers of this process
+  std::set<trainer_life> lost_trainers_; ///< lost, although their processes go on
 };
 
 } // namespace troupe

@@ -49,14 +49,14 @@ void process_report::tick(moment now) {
     if (now - before > own_pause)
       count_from(now);
   }
-  if (is_due_) // who computes is not waited for
+  if (is_due_) // the report does not wait for a computing actor
     return send();
   const auto interval = unreachable_.empty() ? node_report_interval : broken_link_interval;
   if (now - last_ >= interval || sent_round_ < directives_.round())
     send_soon();
 }
 
-// Nobody hung in a time in which nobody ran.
+// Time in which the process did not run counts for no actor.
 void process_report::count_from(moment now) {
   for (const auto& gauge : context_.options.records.gauges)
     gauge->restart(now);
@@ -80,7 +80,7 @@ void process_report::on_started() {
   on_directive();
 }
 
-// One that comes before the last one was followed changes nothing of that.
+// A view that comes before the last one's state was here changes nothing.
 void process_report::on_view() {
   if (!context_.takes_part())
     left_.reset();
@@ -96,7 +96,7 @@ void process_report::on_link(const std::string& process) {
     send();
 }
 
-// Who computes answers after it; until then what was heard last stands.
+// A computing actor answers afterwards; until then its last answer counts.
 void process_report::ask_actor(size_t index) {
   auto& x = asked_[index];
   if (x.since || context_.lost_replicas.contains(index))
@@ -147,8 +147,8 @@ uint64_t process_report::heard_round() const {
   return result;
 }
 
-// At a piece of work, or without an answer while no other replica here has ended a piece: what an
-// actor waits for may be the thread that another computes on.
+// An actor is busy during a piece of work, or while it owes an answer and no replica here has ended
+// a piece. It may only wait for the thread on which another replica computes.
 work_report process_report::work_of_actors() const {
   work_report result;
   const auto now = context_.now();

@@ -1,5 +1,5 @@
-// Process report: what a node says about its process, once a second and when something changed. It
-// asks its actors what they did; who computes answers after it, and is not waited for.
+// Process report: what a node reports about its process, once a second and when something changed. It asks its actors
+// for their figures. An actor that computes answers afterwards; the report does not wait for it.
 
 #pragma once
 
@@ -14,8 +14,8 @@ namespace troupe {
 /// How often a node reports to the director without a reason.
 inline constexpr milliseconds node_report_interval{1000};
 
-/// How often while it has no link to a member: whoever is to be taken out for that is so only when
-/// it is said still, so this much later at most.
+/// How often while the node has no link to a member. The director takes a process out only while reports still show the
+/// broken link, so at most this much later.
 inline constexpr milliseconds broken_link_interval{250};
 
 class process_report {
@@ -23,44 +23,44 @@ public:
   process_report(node_context& context, const local_spans& spans, const directive_state& directives,
                  const node_work& work);
 
-  /// Asks its actors what they did, and reports when all have answered, or at the next tick.
+  /// Asks its actors for their figures, and reports when all have answered, or at the next tick.
   void send_soon();
-  /// Reports what is known.
+  /// Reports with the last known figures.
   void send();
   void tick(moment now);
-  /// The director may count anew: it waits for the answer, at the end of a run alone for that.
+  /// A directive may ask for new figures: reports soon. At the end of a run the director waits only for that.
   void on_directive();
 
-  /// One came that left at this time of the director's clock: with the next report both clocks are compared.
+  /// A directive came that left at this time of the director's clock. The next report compares both clocks.
   void note_clock(uint64_t directive_sent);
 
-  /// Its shards begin: what they said before is nothing, a parameter server's figures of earlier lives above all.
+  /// The shards begin: their earlier answers do not count, above all a parameter server's figures of earlier lives.
   void on_started();
 
-  /// Another view comes: where the process stands is said with all reports about that.
+  /// Another view comes: all reports with it say at which version the process was then.
   void on_view();
 
-  /// There is a link to this process: somebody might be taken out for want of it.
+  /// A process is linked: reports at once if the last report named it as unreachable.
   void on_link(const std::string& process);
   /// Why the newest view cannot be followed; empty: it can.
   void set_misfit(const std::string& why) { misfit_ = why; }
 
 private:
-  /// A local actor, which answers when it is done with what it computes.
+  /// A local actor, which answers when it has finished its current work.
   struct asked_actor {
-    std::optional<moment> since; ///< asked, and has not answered
+    std::optional<moment> since; ///< when it was asked; nothing: it has answered
     uint64_t asked_round = 0;
     uint64_t heard_round = 0;
   };
   void ask_actor(size_t index);
   void on_actor_heard(size_t index);
-  /// The whole process stood still until now.
+  /// Call it after the whole process stood still: waits count from now.
   void count_from(moment now);
   bool everybody_answered() const;
-  /// The director's counts that all actors had heard of when they answered.
+  /// The director's last request for figures that all actors' answers cover.
   uint64_t heard_round() const;
   work_report work_of_actors() const;
-  /// Who of this process can say what everybody did; null when nobody can.
+  /// The local owner that counts the figures of all replicas; null: it is in another process.
   owner_actor who_counts() const;
   std::vector<std::string> members_without_link() const;
   std::vector<awaited> waits() const;
@@ -71,8 +71,8 @@ private:
   const local_spans& spans_;
   const directive_state& directives_;
   const node_work& work_;
-  std::vector<replica_status> statuses_; ///< of local replicas, as last heard
-  trainer_figures figures_;              ///< of everybody, likewise
+  std::vector<replica_status> statuses_; ///< of local replicas, as last reported
+  trainer_figures figures_;              ///< of all replicas, likewise
   std::vector<asked_actor> asked_;       ///< replicas, then shards
   bool is_due_ = false;
   uint64_t sent_round_ = 0;
@@ -82,7 +82,7 @@ private:
   clock_stamps clock_;
   moment ticked_{};
   moment::duration late_{};      ///< at worst, of the ticks since the last report
-  std::optional<uint64_t> left_; ///< where it stood when the newest view came
+  std::optional<uint64_t> left_; ///< its version when the newest view came
 };
 
 } // namespace troupe

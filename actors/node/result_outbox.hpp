@@ -1,5 +1,5 @@
-// Result outbox: what this process's actors found out, for the director: rows of the history,
-// evaluations, hashes, values that are not finite. Kept and said again until a directive says that it arrived.
+// Result outbox: results of this process's actors for the director: rows of the history, evaluations, hashes, values
+// that are not finite. It repeats each until a directive shows that it has arrived.
 
 #pragma once
 

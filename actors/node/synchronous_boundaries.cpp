@@ -59,7 +59,7 @@ void synchronous_boundaries::expect_due(std::optional<uint64_t> final_version) {
   look_again_at_early();
 }
 
-// ---- What is needed ----
+// ---- Expectations ----
 
 void synchronous_boundaries::expect(bool evaluates) {
   for (const auto& x : groups_)
@@ -96,7 +96,7 @@ void synchronous_boundaries::expect_tensor(const group& x, size_t taker,
                                            const needed_boundary& what) {
   auto sources = sources_of(x, what);
   if (sources.empty())
-    return; // all of it is made here
+    return; // local replicas make all of it
   auto& same_name = expected_[boundary_tensors::part_of(what.name, what.is_complete)];
   const auto found = std::ranges::find_if(
     same_name, [&](const expected& other) { return other.what.elements == what.elements; });
@@ -118,7 +118,8 @@ std::vector<tensor_source> synchronous_boundaries::sources_of(const group& x,
   return result;
 }
 
-// Under a new view of a term others may have what is needed for long: it is asked for at once.
+// Under a later view of a term other processes may have the tensor already: then the node asks for
+// it at once.
 expectation synchronous_boundaries::expectation_of(const needed_boundary& what,
                                                    std::vector<tensor_source> sources) {
   auto& pool = pools_[what.elements.size()];
@@ -140,7 +141,7 @@ expectation synchronous_boundaries::expectation_of(const needed_boundary& what,
   return result;
 }
 
-// ---- What comes and goes ----
+// ---- Messages ----
 
 void synchronous_boundaries::on_boundary(const boundary& news) {
   if (!context_.takes_part() || news.term != context_.view.id.term ||
@@ -286,7 +287,8 @@ index_range synchronous_segments::around(const fetched& x) const {
   return {runs.front().elements.begin, runs.back().elements.end};
 }
 
-// Asked for before local shards' values count as news: these are no sign that others' are on their way.
+// Asks before it offers local shards' values: these would look like a sign that others' values are
+// on their way.
 void synchronous_segments::fetch(const fetched& x) {
   if (!pool_)
     pool_ = std::make_shared<buffer_pool>(largest_segment(context_.options.network->chain()));

@@ -1,12 +1,12 @@
-// Synchronous work boundaries: what local replicas of split models exchange with those of their groups in other
-// processes (coordinators/parallel/boundary_tensors.hpp).
+// Boundaries of synchronous work: carries boundaries of split models between local replicas and members of their groups
+// in other processes (coordinators/parallel/boundary_tensors.hpp).
 //
 //   local replica --on_boundary--> published, to the processes of those who need it
 //   begin(v): expected, item by item --arrived--> to the local replicas that need it
 //
-// What belongs to a step is expected once its version is whole here, to an evaluation once it is due.
-// Others may be ahead by then: what came too early is kept, up to a bound, and looked at again.
-// With each view groups begin their step anew, and so does all of this.
+// The boundaries of a step are expected once its version is whole here, those of an evaluation once it is due. Other
+// processes may be ahead: pieces that come too early are kept, up to a bound, and offered again. With each view groups
+// begin their step anew, and so does this object.
 
 #pragma once
 
@@ -25,28 +25,28 @@
 
 namespace troupe {
 
-/// Bytes that are kept of what came too early; what does not fit is asked for again. A peer is ahead by
-/// a version or a view at most, and sends little of it until others answer.
+/// Most bytes of pieces that came too early; the rest is asked for again. A peer is ahead by a version or a view at
+/// most, and sends little of it until others answer.
 inline constexpr size_t early_boundary_bytes_max = size_t{64} << 20;
 
 class synchronous_boundaries {
 public:
   explicit synchronous_boundaries(node_context& context) : context_(context) {}
 
-  /// The context has another view, or one that names this process no more.
+  /// The context has another view, which may not name this process.
   void on_view();
-  /// This version is whole here, and local replicas have been told.
+  /// This version is whole here, and local replicas have it.
   void begin(uint64_t version);
-  /// What is due of that version may be more now: its evaluation.
+  /// The version's evaluation may be due now.
   void expect_due(std::optional<uint64_t> final_version);
 
   void on_boundary(const boundary& news);
   void on_arrived(const tensor_arrived& news);
-  /// A piece that nobody expects.
+  /// A piece came that is not expected.
   void on_early(peer_id from, const tensor_piece& piece);
 
-  /// What is missing of whom, in words: of the first item that misses something. From `horizon` on
-  /// nobody computes steps.
+  /// The missing boundaries in words, by the process that owes them: of the first item that lacks one. From `horizon`
+  /// on no replica computes steps.
   std::map<peer_id, std::string> waits(std::optional<uint64_t> horizon) const;
 
 private:
@@ -54,7 +54,7 @@ private:
     std::vector<size_t> places; ///< in the view
     boundary_tensors tensors;
   };
-  /// Of one tensor: which local replicas need it.
+  /// A tensor, and the local replicas that need it.
   struct expected {
     needed_boundary what;
     const group* of;
@@ -80,22 +80,22 @@ private:
   std::map<size_t, std::shared_ptr<buffer_pool>> pools_; ///< by size
 };
 
-// Synchronous work segments: parameters that local replicas fetch from the shards of other processes, segment by
+// Segments of synchronous work: fetches parameters for local replicas from the shards of other processes, segment by
 // segment (coordinators/parallel/tile_rule.hpp).
 //
 //   replica --needed--> asked for of their owners --arrived--> replica --needed no more--> let go
 //
-// It is of the version that is whole here: each of its owners has announced it, and keeps it until this
-// process has the next one. What local shards own is copied beside the rest, so that a segment is one
-// buffer. Replicas that need a segment at the same time share it.
+// Parameters are of the version that is whole here: each owner has announced it, and keeps it until this process has
+// the next one. Elements of local shards are copied beside the rest, so that a segment is one buffer. Replicas that
+// need a segment at the same time share it.
 
 class synchronous_segments {
 public:
   explicit synchronous_segments(node_context& context) : context_(context) {}
 
-  /// Another view, or no version is whole here: nobody fetches anything.
+  /// Ends all fetches: there is another view, or no version is whole here.
   void stop();
-  /// This version is whole here, and local replicas have been told.
+  /// This version is whole here, and local replicas have it.
   void begin(uint64_t version);
 
   void on_request(const segment_request& news);

@@ -49,7 +49,7 @@ void synchronous_work::begin_term() {
   for (const auto& one : spans_.all())
     expect_gradients(one);
   expect_block_sums(context_.view.start_version);
-  // Who comes in the middle of a term cannot know how far the others are.
+  // A process that joins in the middle of a term does not know the others' version.
   gather_from(context_.view.id.number == 1 ? std::optional{context_.view.start_version}
                                            : std::nullopt);
 }
@@ -88,8 +88,8 @@ void synchronous_work::begin_split() {
   boundaries_.expect_due(directives_.final_version());
 }
 
-// Versions pass by a replica without slices: what it knows of them is old, if anything. A group's
-// members may be others now, and what they sent each other is kept by nobody.
+// A replica without slices gets no versions, so it begins anew. So do replicas of groups: the members may have changed,
+// and no process keeps their earlier boundaries.
 std::vector<size_t> synchronous_work::beginners(const cluster_view& before,
                                                 size_t me_before) const {
   std::vector<size_t> result;
@@ -142,7 +142,7 @@ void synchronous_work::gather_from(std::optional<uint64_t> first) {
   context_.exchange->offer_kept(tensor_kind::parameters, context_.now());
 }
 
-// A local shard owns a version: others want it, and so do the replicas here.
+// A local shard owns a version: publishes it for other processes, and offers it for the version gathered here.
 void synchronous_work::on_parameter_span(const parameter_span& news) {
   auto* one = spans_.find(news.shard);
   if (!context_.takes_part() || news.term != context_.view.id.term || one == nullptr ||
@@ -174,7 +174,7 @@ void synchronous_work::on_parameter_span(const parameter_span& news) {
     context_.exchange->offer(point, context_.now());
 }
 
-// Replicas hear of whole versions only, one after the other; after a jump they begin anew.
+// Replicas get whole versions only, one after the other; after a jump they begin anew.
 void synchronous_work::on_version(const tensor_arrived& news) {
   held_ = news.of.key;
   wanted_ = *held_ + 1;
@@ -201,12 +201,12 @@ void synchronous_work::announce_to(size_t replica) const {
       context_.self->send(
         context_.local.replicas[context_.view.replicas[replica].index],
         parameter_span{context_.view.id.term, *held_, k,
-                       spans_.window() ? payload{parameters_, 0, 0} // they have the window
+                       spans_.window() ? payload{parameters_, 0, 0} // replicas have the window
                                        : payload{parameters_, elements.begin, elements.size()},
                        payload{parameters_, at.empty() ? 0 : at.begin, at.size()}});
 }
 
-// ---- What local shards wait for ----
+// ---- Tensors for local shards ----
 
 std::vector<tensor_source> synchronous_work::gradient_sources(uint64_t step,
                                                               const index_range& lane) const {
@@ -261,7 +261,8 @@ void synchronous_work::on_gradient(const tensor_arrived& news) {
                      std::chrono::nanoseconds{static_cast<int64_t>(news.note.remarks[1])}});
 }
 
-// Others are asked for theirs once this process has its own: before that nobody waits.
+// on_block_sums adds the sources: this process asks for others' sums once it has its own, because no shard waits
+// before.
 void synchronous_work::expect_block_sums(uint64_t step) {
   if (context_.options.block_numbers == 0 || spans_.all().empty() ||
       (sums_step_ && step <= *sums_step_) || step >= context_.options.plan.last_version())
@@ -314,8 +315,8 @@ void synchronous_work::on_sums_of_blocks(const tensor_arrived& news) const {
                                    in_doubles(news.values)});
 }
 
-// Each begins with the owner behind itself: in one order for all, everybody would send to the first of them at once,
-// whose interface is then the only one that works.
+// Each process begins with the owner behind itself. In one order for all, all processes would send to the first owner
+// at once, and only its network interface would be busy.
 std::vector<tensor_route> synchronous_work::routes_of_spans() const {
   std::vector<tensor_route> result;
   std::vector<tensor_route> before;
@@ -368,8 +369,8 @@ void synchronous_work::on_conflict(const tensor_piece& news) {
   outbox_.add(conflict);
 }
 
-// At the horizon nobody computes, and nothing of the step is missed. Who lacks gradients of
-// somebody cannot have that one's parameters.
+// At the horizon no replica computes, so no gradient of that step is missing. For a process that owes gradients,
+// parameters are not named: they cannot exist yet.
 std::vector<awaited> synchronous_work::waits(moment, std::optional<uint64_t> horizon) const {
   std::map<peer_id, span_set> slices;
   std::map<peer_id, uint64_t> steps;
@@ -379,7 +380,7 @@ std::vector<awaited> synchronous_work::waits(moment, std::optional<uint64_t> hor
       slices[from].add(what.of.node);
       steps[from] = what.of.key;
     } else if (what.of.kind == tensor_kind::parameters &&
-               (held_ == what.of.key || // fetched: somebody computes with it
+               (held_ == what.of.key || // fetched: a replica needs it now
                 (wanted_ == what.of.key && (!horizon || what.of.key <= *horizon))))
       versions[from] = std::min(what.of.key, versions.try_emplace(from, what.of.key).first->second);
   }
@@ -416,13 +417,13 @@ not_finite_report malformed(const node_context& context, const contribution& new
 
 } // namespace
 
-// A part of what a replica owns, or a sum that it was asked for.
+// A gradient of a replica's own slices, or a sum that the node ordered.
 void synchronous_work::on_contribution(const contribution& news) {
   if (!context_.takes_part() || news.term != context_.view.id.term || (held_ && news.step < *held_))
     return;
   if (news.is_begun)
     return on_begun(news);
-  // Of some tiles, added over all slices that their group has; it may have none in this view.
+  // A gradient of some tiles, added over all slices of its group, which may have none in this view.
   if (!context_.options.tiles.empty())
     return context_.exchange->publish(gradient_of(news), routes_of_spans(), context_.now());
   if (news.gradient_sum.size() != context_.element_count())
@@ -458,7 +459,7 @@ void synchronous_work::carry_out(uint64_t step, const std::vector<local_sums::su
   }
 }
 
-// Whoever brought the last part has nothing to do until the step is complete.
+// Orders the sum from the replica that sent the last part: it is idle until the step is complete.
 void synchronous_work::have_added(uint64_t step, const local_sums::sum& what) {
   summation order{context_.view.id.term, step, what.node, what.plan, {}};
   const auto& parts = parts_[step];
@@ -470,7 +471,7 @@ void synchronous_work::have_added(uint64_t step, const local_sums::sum& what) {
   context_.self->send(context_.local.replicas[is_here ? places[last].index : 0], std::move(order));
 }
 
-// Its values leave as they are computed.
+// The gradient's values leave while the replica computes them.
 void synchronous_work::on_begun(const contribution& news) {
   if (!sums_.goes_alone(news.step, news.node))
     return;

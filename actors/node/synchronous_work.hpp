@@ -1,16 +1,16 @@
-// Synchronous work: replicas and shards of several processes, step by step. Local replicas' gradients go to
-// the shards of other processes, as few and as large sums as there are; parameters of whole
-// versions come to them, one by one; shards get the gradients of other processes' replicas, and the
-// squares of other shards' blocks when gradients are clipped by their norm.
+// Synchronous work: connects replicas and shards of several processes, step by step. Local replicas' gradients go to
+// the shards of other processes, in as few and as large sums as possible. Local replicas get parameters of whole
+// versions, one by one. Local shards get the gradients of other processes' replicas, and the sums of other shards'
+// blocks where the job needs them.
 //
 //   tensor       published                           expected
 //   ---------------------------------------------------------------------------------------------
 //   gradient     sums of local replicas, while they  by each local span, of the slices that others
 //                are computed; until the next        have
 //                version is whole here
-//   parameters   local spans, the last two versions; by who computes: the newest whole version; or
-//                behind the last element the point   of that one what is fetched of it, segment by
-//                where gradients are taken, if that  segment (synchronous_boundaries.hpp)
+//   parameters   local spans, the last two versions; where replicas compute: the newest whole version, or
+//                behind the last element the point   the segments that are fetched of that version
+//                where gradients are taken, if that  (synchronous_boundaries.hpp)
 //                is elsewhere
 //   boundary     what local replicas of a split      by those of its groups
 //                model                               (synchronous_boundaries.hpp)
@@ -55,13 +55,13 @@ public:
   void on_block_sums(const block_sums& news) override;
 
 private:
-  // synchronous_work.cpp: versions, and what shards wait for.
-  /// Expects versions from `first` on; nothing: from whichever the others have.
+  // synchronous_work.cpp: versions, and the tensors that shards wait for.
+  /// Expects versions from `first` on; nothing: from the newest that the other processes have.
   void gather_from(std::optional<uint64_t> first);
   void on_version(const tensor_arrived& news);
-  /// What replicas of a split model exchange and fetch at the version that is whole here.
+  /// Begins exchange and fetches of a split model's replicas at the version that is whole here.
   void begin_split();
-  /// Of the version that is whole here, to the replica at this place of the view.
+  /// Announces the version that is whole here to the replica at this place of the view.
   void announce_to(size_t replica) const;
   /// Indexes in the view of local replicas that begin at the version that is whole here: they had no
   /// slices in the view before and have some, or share a model.
@@ -70,7 +70,7 @@ private:
   void expect_block_sums(uint64_t step);
   void on_gradient(const tensor_arrived& news);
   void on_sums_of_blocks(const tensor_arrived& news) const;
-  /// Who else sums gradients of a step for these elements.
+  /// The other processes that sum gradients of a step for these elements.
   std::vector<tensor_source> gradient_sources(uint64_t step, const index_range& lane) const;
   /// The elements of shards of other processes.
   std::vector<tensor_route> routes_of_spans() const;
@@ -83,7 +83,7 @@ private:
   kept_tensor gradient_of(const contribution& work) const;
 
   std::optional<uint64_t> held_;            ///< the newest version that is whole here
-  std::optional<uint64_t> wanted_;          ///< the next; nothing while a joiner does not know
+  std::optional<uint64_t> wanted_;          ///< the next; nothing while it is unknown after joining
   const_buffer parameters_;                 ///< of `held_`; then the point, if there is one
   std::shared_ptr<buffer_pool> with_point_; ///< of both
   local_sums sums_;
