@@ -29,7 +29,7 @@ void directive_state::on_directive(const directive& news) {
   outbox_.forget_rows(news.row_version);
   if (directive_ && news.sequence == directive_->sequence) {
     directive_ = news;
-    if (server_is_here() && !hold_) // the server keeps evaluations until their row is complete
+    if (server_is_here() && !hold_) // the server keeps unfinished evaluations
       pass_on_to_shards();
   }
   if (news.sequence <= latest_sequence())

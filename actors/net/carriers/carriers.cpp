@@ -21,10 +21,10 @@ namespace troupe {
 
 namespace {
 
-/// Visitors that have no way yet; one more, and the first of them goes.
+/// Most visitors without a way; one more, and the first of them goes.
 constexpr size_t visitors_max = 64;
 
-/// What both say first on a socket of the host: which link it is.
+/// The first message of both sides on a socket of the host: names the link.
 struct greeting_words {
   std::array<char, 8> what{'t', 'r', 'o', 'u', 'p', 'e', ' ', '1'};
   uint64_t token = 0;
@@ -45,8 +45,8 @@ void carriers::start(std::function<void(const std::string&, carried_frame&&)> ta
     listener_ = listen_on_host(address_);
   }
   loop_->post([self = shared_from_this()] {
-    // By edges: without a descriptor left whoever comes keeps waiting, and the loop does not turn in
-    // circles; the next to come, or the same once more, has all of them looked at again.
+    // By edges: without a free descriptor a newcomer keeps waiting and the loop does not spin. The next connection has
+    // all waiting ones accepted.
     if (self->listener_)
       self->loop_->watch(self->listener_.get(), EPOLLIN | EPOLLET,
                          [self](uint32_t) { self->accept_all(); });
@@ -81,7 +81,7 @@ void carriers::take(const std::string& peer, uint64_t token, std::shared_ptr<cha
     const auto found = self->ways_.find(peer);
     if (found == self->ways_.end() || found->second.link.token() != token ||
         !found->second.link.has_socket() ||
-        (found->second.stream && self->options_.on_lost)) // what was given to it would be lost
+        (found->second.stream && self->options_.on_lost)) // pieces given to it would be lost
       return;
     self->drop(found->second);
     self->begin(peer, found->second, std::move(*connection), {}, {});
@@ -146,7 +146,7 @@ void carriers::accept_all() {
   for (auto socket = accept_from(listener_); socket; socket = accept_from(listener_)) {
     if (!is_of_this_user(socket))
       continue;
-    std::erase_if(visitors_, [](const auto& x) { // watched no more, and gone since
+    std::erase_if(visitors_, [](const auto& x) { // not watched any more, and closed since
       return x.second.memory && has_closed(x.second.socket);
     });
     if (visitors_.size() >= visitors_max) {
@@ -191,14 +191,14 @@ void carriers::meet_early(const std::string& peer, way& x) {
 
 void carriers::meet(const std::string& peer, way& x, visitor&& who) {
   if (has_closed(who.socket))
-    return; // it has given this up, and may have come again before
+    return; // the peer has given this attempt up, and may have come again already
   greeting_words words;
   words.token = who.token;
   owned_socket memory;
   auto mine = slot_memory::make(memory);
   auto theirs = slot_memory::map(who.memory);
   if (!mine || !theirs || !send_with_descriptor(who.socket, bytes_of(words), memory))
-    return; // it may come again
+    return; // the peer may come again
   drop(x);
   begin(peer, x, channel{std::move(who.socket)}, std::move(mine), std::move(theirs));
 }
@@ -212,7 +212,7 @@ void carriers::begin(const std::string& peer, way& x, channel connection, slot_m
   loop_->watch(x.stream->descriptor(), EPOLLIN, [self = weak_from_this(), peer](uint32_t events) {
     self.lock()->on_ready(peer, events);
   });
-  on_ready(peer, EPOLLIN); // what a secured connection has read already
+  on_ready(peer, EPOLLIN); // a secured connection may have read some already
 }
 
 void carriers::on_ready(const std::string& peer, uint32_t events) {
@@ -254,18 +254,18 @@ carrier_choice carriers::way_to(const std::string& process) const {
   return found->second.stream->has_slots() ? carrier_choice::memory : carrier_choice::socket;
 }
 
-// Each piece leaves at once where there is room: the other side takes it in meanwhile.
+// With shared slots each piece leaves at once, so that the other side can take it in meanwhile.
 bool carriers::carry(const std::string& process, const tensor_piece& piece) {
   const auto found = ways_.find(process);
   if (found == ways_.end() || !found->second.stream || !found->second.stream->put(piece))
     return false;
   if (found->second.stream->has_slots())
-    found->second.stream->flush(); // whether it is over `tend` finds out
+    found->second.stream->flush(); // `tend` finds out if the stream is over
   return true;
 }
 
-// What is asked is asked by message where a way is silent: then whoever has lost it finds out what has
-// come, and sends the rest as messages.
+// Where a carrier is silent the question goes as a message. Then the exchange finds out what has come, and sends the
+// rest as messages.
 bool carriers::carry(const std::string& process, position_word word, const link_position& what) {
   const auto found = ways_.find(process);
   if (found == ways_.end() || !found->second.stream)
@@ -320,7 +320,7 @@ struct host_address {
   socklen_t size = 0;
 };
 
-/// In the abstract namespace: the first character is 0.
+/// An address in the abstract namespace: its first character is 0.
 host_address address_of(const std::string& name) {
   host_address result;
   result.where.sun_family = AF_UNIX;
@@ -330,7 +330,7 @@ host_address address_of(const std::string& name) {
   return result;
 }
 
-/// One row of bytes, and room for one descriptor: more of them the system does not hand over.
+/// One row of bytes, and room for one descriptor: the system drops further ones.
 struct message_with_descriptor {
   explicit message_with_descriptor(std::span<const std::byte> bytes)
     : part{const_cast<std::byte*>(bytes.data()), bytes.size()} {

@@ -1,6 +1,6 @@
-// Carriers: the ways for pieces that a process has beside its links. One for each linked process:
-// memory that both have in common, or a connection of its own; until there is one, and whenever it is
-// lost, pieces go as messages. All happens in turns of the node (node_loop.hpp).
+// Carriers: ways for pieces beside the links, one for each linked process. A carrier is memory that both processes
+// share, or a connection of its own. Until there is one, and whenever it is lost, pieces go as messages. All work
+// happens in turns of the node loop (node_loop.hpp).
 //
 //   link(s)  --introductions, with offers-->  both know what both can
 //
@@ -8,7 +8,7 @@
 //                            <--shows the token, hands over its memory-----------------------
 //   socket   who dialled     --dials the other's gate anew, with the token-->
 //
-// A carrier is no link: whether somebody is lost the links decide. One that breaks is made anew.
+// A carrier is no link: only links show that a process is lost. A carrier that breaks is made anew.
 
 #pragma once
 
@@ -31,30 +31,30 @@
 
 namespace troupe {
 
-// Sockets between processes of one host: addresses without a file, descriptors in messages, and who
-// is at the other end.
+// Sockets between processes of one host: addresses without a file, descriptors in messages, and a check of the peer's
+// user.
 
-/// Processes with the same words can meet by such a socket: the machine's boot, the network
-/// namespace, the user. Empty when the system does not say.
+/// The machine's boot, the network namespace and the user, in words. Processes with equal words can connect by such a
+/// socket. Empty when unknown.
 std::string host_words();
 
-/// None of these throws: an empty socket when the system gives none.
+/// These do not throw: they return an empty socket when the system gives none.
 owned_socket listen_on_host(const std::string& address);
 owned_socket connect_on_host(const std::string& address);
 
-/// The process at the other end is of this user.
+/// True if the process at the other end is of this user.
 bool is_of_this_user(const owned_socket& socket);
 
-/// The other end has closed, and said nothing that is still to be read.
+/// True if the other end has closed and no bytes are left to read.
 bool has_closed(const owned_socket& socket);
 
 /// Sends all of these bytes and a copy of the descriptor, or nothing.
 bool send_with_descriptor(const owned_socket& socket, std::span<const std::byte> bytes,
                           const owned_socket& descriptor);
 
-/// What one message had: all of the bytes and a descriptor, or less.
+/// The content of one message: all of the bytes and a descriptor, or less.
 struct received_descriptor {
-  bool is_over = false; ///< the other end has closed, or said something else
+  bool is_over = false; ///< the other end has closed, or sent something else
   owned_socket descriptor;
 };
 received_descriptor receive_with_descriptor(const owned_socket& socket, std::span<std::byte> bytes);
@@ -63,17 +63,16 @@ struct carrier_options {
   carrier_choice choice = carrier_choice::automatic;
   /// Dials the process of this name with this token.
   std::function<void(const std::string&, uint64_t token)> dial;
-  /// Before a carrier that was lost, or has not come about, is tried again; twice as long after each
-  /// that was silent, up to the second.
+  /// Time before a lost or failed carrier is tried again. It doubles after each carrier that was silent, up to
+  /// `retry_delay_max`.
   milliseconds retry_delay{1'000};
   milliseconds retry_delay_max{64'000};
-  /// Memory in common is waited for so long before a socket is tried as well.
+  /// How long to wait for shared memory before a socket is tried, too.
   milliseconds memory_patience{2'000};
-  /// A carrier on which nothing comes for so long after a question is none any more: what was given
-  /// to it is lost.
+  /// A carrier that is silent for so long after a question is given up, and the pieces given to it are lost.
   milliseconds silence_max{2'000};
-  /// Called, in a turn, when a carrier breaks: pieces given to it may be lost, so none takes the place of one that
-  /// is whole. Null: nobody minds.
+  /// Called, in a turn, when a carrier breaks: pieces given to it may be lost. If set, a new carrier never replaces a
+  /// whole one. May be null.
   std::function<void(const std::string&)> on_lost;
 };
 
@@ -93,17 +92,17 @@ public:
   carriers(std::shared_ptr<node_loop> loop, carrier_options options)
     : loop_(std::move(loop)), options_(std::move(options)) {}
 
-  /// Begins to listen. What comes is given to this, in a turn.
+  /// Begins to listen. Calls `take` with each frame, in a turn.
   void start(std::function<void(const std::string& peer, carried_frame&&)> take);
 
   // ---- From any thread, after `start` ----
 
-  /// For a link that is being made.
+  /// The offer for a link that is being made.
   carrier_offer offer() const;
-  /// There is a link; a new one takes the place of one before.
+  /// A peer is linked; a new link replaces the one before.
   void open(const std::string& peer, const carried_link& link);
   void close(const std::string& peer);
-  /// A connection that the gate has opened for the link with this token.
+  /// Takes a connection that the gate has opened for the link with this token.
   void take(const std::string& peer, uint64_t token, std::shared_ptr<channel> connection);
 
   carrier_choice way_to(const std::string& process) const override;
@@ -117,12 +116,12 @@ private:
     moment tried{};
     milliseconds delay{0};                ///< from then to the next attempt
     owned_socket greeting;                ///< connected on this host, and not answered yet
-    slot_memory memory;                   ///< that was handed over with the greeting
+    slot_memory memory;                   ///< handed over with the greeting
     std::unique_ptr<piece_stream> stream; ///< null: there is none
-    std::optional<moment> asked;          ///< a question, since when nothing has come
+    std::optional<moment> asked;          ///< time of a question since which nothing has come
     bool waits_for_room = false;
   };
-  /// Who came on this host, and what it has shown: it may be faster than the introduction.
+  /// A connection of another process of this host, with its token and memory. It may come before the introduction.
   struct visitor {
     owned_socket socket;
     owned_socket memory; ///< handed over; empty until it has shown its token
@@ -149,11 +148,11 @@ private:
   std::function<void(const std::string&, carried_frame&&)> take_;
   std::string address_;
   owned_socket listener_;
-  std::map<int, visitor> visitors_; ///< that have no way yet
+  std::map<int, visitor> visitors_; ///< without a way yet
   std::map<std::string, way> ways_;
 };
 
-/// Gives what comes to a node.
+/// Gives frames to a node, as messages.
 std::function<void(const std::string&, carried_frame&&)> frames_to(const node_actor& node);
 
 } // namespace troupe

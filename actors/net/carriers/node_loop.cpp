@@ -21,16 +21,16 @@ namespace troupe {
 
 namespace {
 
-/// Messages an actor handles before sockets are looked at.
+/// Messages an actor handles before the sockets' turn.
 constexpr size_t messages_per_turn = 32;
 
 constexpr size_t events_per_turn = 64;
 
-/// How long a worker that took turns may be away before the loop's thread looks after the sockets again. Until
-/// then what comes waits for the worker, who as a rule is whom it is for.
+/// How long a worker that took turns may be away before the loop's thread serves the sockets again. Until then data
+/// wait for the worker, which usually is the one that needs them.
 constexpr std::chrono::microseconds absence_max{1000};
 
-/// What a worker sends after so long in one job does not wait for the job's end: there may be more of it.
+/// A worker's message after so long in one job does not wait for the job's end, which may be far away.
 constexpr std::chrono::microseconds short_job{100};
 
 int64_t steady_now() {
@@ -85,7 +85,7 @@ void node_loop::add(caf::resumable* what) {
   wake();
 }
 
-// A worker sees to what it adds itself, once its job is done.
+// A worker serves the queue itself after a short job, so it need not wake the thread.
 void node_loop::wake() {
   if (waiting_ == patience::none)
     return;
@@ -119,13 +119,14 @@ void node_loop::forget(int descriptor) {
 
 void node_loop::run() {
   ::prctl(PR_SET_NAME, "troupe-node");
-  // It is to have a free core at once, and none that somebody computes on. Without leave it goes on as it is.
+  // The thread should get a free core at once, but not interrupt a computing thread. Without permission it stays as it
+  // is.
   const sched_param usual{};
   ::sched_setscheduler(0, SCHED_BATCH, &usual);
   for (bool is_over = false; !is_over;) {
     const auto first = wait();
     const std::lock_guard turn{turn_};
-    serve(first); // who is watched by edges is not told twice
+    serve(first); // sockets watched by edges are not reported twice
     go_on();
     const std::lock_guard guard{mutex_};
     is_over = is_over_ = is_stopping_ && actor_count_ == 0;
@@ -166,17 +167,17 @@ bool node_loop::serve_sockets() {
   return any;
 }
 
-// One that is forgotten by now, or another one by now, loses nothing.
+// The descriptor may be forgotten by now, or be another one: neither does harm.
 bool node_loop::serve(const ready_socket& what) {
   const auto found = watched_.find(what.descriptor);
   if (found == watched_.end() || !*found->second)
     return false;
-  const auto ready = found->second; // it may be forgotten meanwhile
+  const auto ready = found->second; // the call may forget it
   (*ready)(what.events);
   return true;
 }
 
-// Each of those that are here now has a few messages. True: there were some.
+// Each queued actor handles a few messages. True: there was something to do.
 bool node_loop::run_queued() {
   std::vector<caf::resumable*> queued;
   std::vector<std::function<void()>> posted;
@@ -187,7 +188,7 @@ bool node_loop::run_queued() {
   }
   for (const auto& what : posted)
     what();
-  caf::scoped_execution_unit context{&system_}; // whatever is sent to is scheduled elsewhere
+  caf::scoped_execution_unit context{&system_}; // receivers are scheduled elsewhere
   for (auto* one : queued) {
     const auto result = one->resume(&context, messages_per_turn);
     if (result == caf::resumable::resume_later) {
@@ -206,7 +207,7 @@ bool node_loop::run_queued() {
   return !queued.empty() || !posted.empty();
 }
 
-// While a worker looks for work it takes what comes; that it has found some the thread sees by the clock.
+// While a worker looks for work it serves the sockets. The thread sees by the clock that the worker has found some.
 node_loop::ready_socket node_loop::wait() {
   ready_socket first;
   const auto since =
@@ -227,7 +228,7 @@ node_loop::ready_socket node_loop::wait() {
     if (::epoll_wait(epoll_.get(), &event, 1, -1) == 1)
       first = {event.data.fd, event.events};
   }
-  uint64_t count = 0; // what is meant for this thread no worker takes from it
+  uint64_t count = 0; // no worker reads the waker: it is for this thread
   [[maybe_unused]] const auto got = ::read(waker_.get(), &count, sizeof(count));
   const std::lock_guard guard{mutex_};
   waiting_ = patience::none;

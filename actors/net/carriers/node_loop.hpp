@@ -1,16 +1,16 @@
-// Node loop: where a process's node and its carriers' sockets are served, in turns: what the sockets have, then
-// the node's messages, then what it sends.
+// Node loop: serves a process's node and its carriers' sockets in turns: first the sockets, then the node's messages,
+// then its sends.
 //
 //   messages of others --> mailbox --+           +--> sockets of carriers
 //                                    +--> turns--+
 //   sockets of carriers -------------+  (the node)  +--> mailboxes of others
 //
-// A turn is taken by whoever has time: a worker of the actor system that looks for work
-// (actors/base/work_sharing.hpp), and so a piece that it waits for, or that it has just made, wakes nobody; while all compute
-// the loop's own thread, which sleeps until there is something.
+// An idle worker of the actor system takes turns while it looks for work (actors/base/work_sharing.hpp). So no thread
+// need be woken for a piece that this worker waits for or has just made. While all workers compute, the loop's own
+// thread takes turns; it sleeps until there is something to do.
 //
-// An actor that lives here is scheduled by `queue`, and by nobody else. What it sends is scheduled as
-// ever: no other actor runs in its turns.
+// Only `queue` schedules an actor that lives here. The receivers of its messages are scheduled as usual: no other actor
+// runs in a turn.
 
 #pragma once
 
@@ -41,18 +41,18 @@ public:
   node_loop& operator=(const node_loop&) = delete;
 
   void start();
-  /// Returns once the actors that live here have ended: they have to be told before.
+  /// Returns once the actors that live here have ended. The caller must have sent them an exit before.
   void stop();
 
-  /// Where an actor that lives here is queued. It keeps the loop for as long as it lives.
+  /// The queue of an actor that lives here. The actor keeps the loop alive.
   caf::execution_unit* queue() { return &queue_; }
-  /// An actor lives here, until it ends.
+  /// An actor lives here from now until it ends.
   void add_actor();
 
-  /// Calls this in a turn, soon; from any thread. Not after `stop`.
+  /// Calls `what` in a turn, soon. Any thread may call it, but not after `stop`.
   void post(std::function<void()> what);
 
-  /// Of a worker that has time.
+  /// For a worker that looks for work.
   bool take_turn() override;
   bool is_due() const override;
 
@@ -62,7 +62,7 @@ public:
   void watch(int descriptor, uint32_t events, std::function<void(uint32_t)> ready);
   void change(int descriptor, uint32_t events);
   void forget(int descriptor);
-  /// Called at the end of each turn, once the actors have done what there was.
+  /// Called at the end of each turn, after the actors' messages.
   void before_waiting(std::function<void()> what) { before_waiting_ = std::move(what); }
 
 private:
@@ -78,9 +78,9 @@ private:
 
   /// What the loop's thread waits for.
   enum class patience : uint8_t {
-    none, ///< it does not wait
-    brief, ///< a worker takes turns: until somebody else has something to do, or that may have changed
-    full ///< for all there is
+    none,  ///< does not wait
+    brief, ///< a worker takes turns: for other threads' work, or until `absence_max`
+    full   ///< for everything
   };
 
   struct ready_socket {
@@ -95,7 +95,7 @@ private:
   bool serve_sockets();
   bool serve(const ready_socket& what);
   bool run_queued();
-  /// What it was woken by; nothing when it is none of the sockets.
+  /// Returns the socket that woke the thread; nothing when it was none.
   ready_socket wait();
 
   caf::actor_system& system_;
@@ -105,12 +105,12 @@ private:
   std::thread thread_;
   std::atomic<int64_t> last_look_{0}; ///< of a worker, on the steady clock
 
-  std::mutex turn_; ///< of what a turn uses
+  std::mutex turn_; ///< guards what a turn uses
   std::map<int, std::shared_ptr<std::function<void(uint32_t)>>> watched_;
   std::function<void()> before_waiting_;
   bool is_over_ = false;
 
-  mutable std::mutex mutex_; ///< of what is below
+  mutable std::mutex mutex_; ///< guards what follows
   std::vector<caf::resumable*> queued_;
   std::vector<std::function<void()>> posted_;
   size_t actor_count_ = 0;

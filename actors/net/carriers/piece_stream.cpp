@@ -34,7 +34,7 @@ bool is_only_later() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-/// As the system's calls say it.
+/// The outcome in the form of the system's calls.
 ptrdiff_t outcome_of(const transfer& x) {
   if (x.byte_count > 0)
     return static_cast<ptrdiff_t>(x.byte_count);
@@ -52,7 +52,7 @@ public:
       parts_[count_++] = {const_cast<std::byte*>(static_cast<const std::byte*>(bytes)) + skip,
                           size - skip};
   }
-  /// What fits of them, one after the other.
+  /// As many of the parts as fit, one after the other.
   std::string_view copied_to(std::vector<char>& row) const {
     row.resize(sealed_row_bytes);
     size_t size = 0;
@@ -79,8 +79,8 @@ private:
 
 piece_stream::piece_stream(channel connection, std::shared_ptr<shared_slots> slots)
   : connection_(std::move(connection)), slots_(std::move(slots)) {
-  // The end of a piece is not to wait for the answer to its beginning. A socket of the host knows no such
-  // waiting.
+  // The end of a piece must not wait for the acknowledgement of its beginning. The call does nothing for a socket of
+  // the host.
   const int yes = 1;
   ::setsockopt(connection_.descriptor(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
   if (auto* session = connection_.session())
@@ -118,8 +118,8 @@ void piece_stream::put(position_word word, const link_position& what) {
   outgoing_.push_back({write_frame(frame), {}});
 }
 
-// A secured session takes one row of bytes at a time, and makes records of them: heads and values are put together, so that
-// a head has no record of its own.
+// A secured session makes records of one row of bytes at a time. So heads and values are put together, and a head gets
+// no record of its own.
 ptrdiff_t piece_stream::write_some() {
   unsent parts;
   auto skipped = outgoing_.front().written;
@@ -167,7 +167,7 @@ ptrdiff_t piece_stream::read_into(std::span<std::byte> values, std::span<std::by
   return -1;
 }
 
-// Values go to their buffer, and what is behind them, heads of others as a rule, is read with them.
+// Reads values into their buffer, and with the same call the bytes behind them, usually heads of other frames.
 bool piece_stream::read_some() {
   if (ahead_begin_ > 0) {
     std::memmove(ahead_.data(), ahead_.data() + ahead_begin_, ahead_end_ - ahead_begin_);

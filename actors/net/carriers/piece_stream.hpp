@@ -1,9 +1,9 @@
-// Piece stream: one carrier's connection to another process. Pieces go in at one end and come out at
-// the other, in order, or the stream is over. Never blocks; all of one stream is on one thread.
+// Piece stream: one carrier's connection to another process. Pieces arrive in order, or the stream is over. It never
+// blocks; one thread at a time uses it.
 //
-// Values are written from where they lie (a piece under way holds its buffer), or go through shared
-// slots where both processes have them and one is free: then they are read where they are, and their
-// slot is free again when the last who looks at them lets go.
+// Values are written to the socket from their buffer, which the piece holds meanwhile. Where both processes have shared
+// slots and one is free, values go through the slot and are read in place. The slot is free again when the last reader
+// releases it.
 
 #pragma once
 
@@ -35,24 +35,23 @@ public:
   int descriptor() const { return connection_.descriptor(); }
   bool has_slots() const { return slots_ != nullptr; }
 
-  /// Puts it behind all that was put before. False: no frame is for it, it has no
-  /// values or too many.
+  /// Queues a piece. False: it has no values or too many for a frame.
   bool put(const tensor_piece& piece);
   void put(position_word word, const link_position& what);
 
   /// Sends what the socket takes. False: the stream is over.
   bool flush();
-  /// Something waits until the socket is writable.
+  /// True if bytes wait until the socket is writable.
   bool is_waiting() const { return !outgoing_.empty(); }
 
-  /// Gives what has come: no more than the sender has credit for. False: the stream is over.
+  /// Calls `take` with each frame that has come: no more than the sender has credit for. False: the stream is over.
   bool receive(const std::function<void(carried_frame&&)>& take);
 
 private:
   struct outgoing {
     frame_head head;
     float_view values;                ///< to be written behind the head; may be empty
-    std::vector<uint16_t> narrowed{}; ///< or these, in their place
+    std::vector<uint16_t> narrowed{}; ///< or these instead
     size_t written = 0;
 
     std::span<const std::byte> behind() const {
@@ -71,7 +70,7 @@ private:
     }
   };
 
-  /// Below 0: nothing now (is_only_later), or never again.
+  /// Bytes written; below 0: nothing now (is_only_later), or never again.
   ptrdiff_t write_some();
   ptrdiff_t read_into(std::span<std::byte> values, std::span<std::byte> behind);
   bool read_some();
@@ -82,7 +81,7 @@ private:
   std::shared_ptr<shared_slots> slots_;
   std::deque<outgoing> outgoing_;
   std::optional<incoming> incoming_;                     ///< a piece whose values are coming
-  std::array<std::byte, 32 * frame_head_bytes> ahead_{}; ///< read, and not looked at yet
+  std::array<std::byte, 32 * frame_head_bytes> ahead_{}; ///< read, and not parsed yet
   size_t ahead_begin_ = 0;
   size_t ahead_end_ = 0;
   std::vector<char> sealed_; ///< of a secured connection: what is written at once

@@ -46,7 +46,7 @@ slot_memory slot_memory::make(owned_socket& descriptor) {
   if (!descriptor || ::ftruncate(descriptor.get(), static_cast<off_t>(memory_bytes)) != 0)
     return {};
   slot_memory result{mapped(descriptor.get(), PROT_READ | PROT_WRITE)};
-  // What is mapped already stays writable; nobody can map it so again.
+  // The existing mapping stays writable; no process can make another writable one.
   ::fcntl(descriptor.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
   if (::fcntl(descriptor.get(), F_ADD_SEALS, seals | F_SEAL_SEAL) != 0)
     return {};

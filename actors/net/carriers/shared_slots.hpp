@@ -1,7 +1,6 @@
-// Shared slots: values of pieces in memory that two processes of one machine have in common. Each
-// side makes one memory, which only it writes: its slots hold what it sends, and its table says which
-// slots of the *other* side it has done with. So each maps the other's memory for reading alone, and
-// nothing is taken back by message.
+// Shared slots: values of pieces in memory that two processes of one machine share. Each side makes one memory, which
+// only it writes. Its slots hold the values it sends; its table shows which slots of the *other* side it has finished
+// reading. So each side maps the other's memory read-only, and needs no message to free a slot.
 //
 //   memory of a (a writes, b reads)    [ turns of b's slots that a has done with | slots of a ]
 //   memory of b (b writes, a reads)    [ turns of a's slots that b has done with | slots of b ]
@@ -24,7 +23,7 @@
 
 namespace troupe {
 
-/// What may be under way, and as much again as a reader takes in meanwhile.
+/// Slots for all pieces in transit, and some more for pieces that the reader still uses.
 inline constexpr size_t slot_count = link_credit_bytes / sizeof(float) / piece_elements_max + 16;
 
 /// The mapped memory of one side.
@@ -35,10 +34,10 @@ public:
   slot_memory& operator=(slot_memory&& other) noexcept;
   ~slot_memory();
 
-  /// New memory for what this process writes, and its descriptor for the other; empty when the
-  /// system gives none.
+  /// New memory for this process's values, and a descriptor of it for the other process; empty when the system gives
+  /// none.
   static slot_memory make(owned_socket& descriptor);
-  /// Another process's, to be read; empty unless it is one that cannot shrink.
+  /// Maps another process's memory for reading; empty if that memory can shrink.
   static slot_memory map(const owned_socket& descriptor);
 
   explicit operator bool() const { return bytes_ != nullptr; }
@@ -60,9 +59,9 @@ public:
 
   /// Copies values to a free slot; nothing when there is none.
   std::optional<slot_place> put(std::span<const float> values);
-  /// The other side's; empty when there is no such slot.
+  /// The values in a slot of the other side; empty when there is no such slot.
   std::span<const float> look(const slot_place& place, size_t count) const;
-  /// The other side may use it again.
+  /// Frees a slot of the other side.
   void done(const slot_place& place);
 
 private:

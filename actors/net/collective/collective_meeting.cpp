@@ -14,7 +14,7 @@ namespace troupe {
 
 namespace {
 
-/// How often a meeting looks whether somebody is overdue.
+/// How often a meeting looks for overdue processes.
 constexpr milliseconds meeting_tick_interval{100};
 
 } // namespace
@@ -23,7 +23,7 @@ local_meeting_actor::behavior_type
 collective_meeting_state::make_behavior(const meeting_options& options) {
   options_ = options;
   due_ = self_->clock().now() + options_.plan.timeouts.join;
-  self_->set_default_handler(caf::drop); // a type that was damaged on a wire
+  self_->set_default_handler(caf::drop); // a message with a damaged type
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   self_->delayed_send(self_, meeting_tick_interval, atom::tick_v);
   return {
@@ -36,7 +36,8 @@ collective_meeting_state::make_behavior(const meeting_options& options) {
 
 // ---- Connections ----
 
-// Whoever has lost its connection comes again: until this side has noticed, its name is not free.
+// A process that has lost its connection comes again. Its name is not free until this side has
+// noticed the loss.
 void collective_meeting_state::take(const candidate_news& news) {
   const auto& peer = news.peer.node;
   if (news.peer.carrier != 0) {
@@ -57,7 +58,7 @@ void collective_meeting_state::take(const opened_news& news) {
     return;
   }
   if (is_over_ || met_.contains(peer))
-    return; // it closes as nobody keeps it
+    return; // nothing keeps the connection, so it closes
   auto& here = met_[peer];
   here.news = news;
   here.hold = connection_hold{*news.connection};
@@ -101,7 +102,7 @@ void collective_meeting_state::forget(const std::string& peer) {
   if (found == met_.end() || is_over_)
     return;
   const bool was_dialled = found->second.news.was_dialled;
-  met_.erase(found); // cuts it, so that the other side sees it, too
+  met_.erase(found); // cuts the connection, so that the other side notices, too
   reasons_[peer] = "its connection was lost";
   if (was_dialled)
     options_.dial_again(peer);
@@ -167,7 +168,7 @@ void collective_meeting_state::settle() {
     promise_.deliver(atom::begin_v);
 }
 
-// ---- Whoever waits for it ----
+// ---- The answer to `join` ----
 
 caf::result<atom::begin> collective_meeting_state::on_begin() {
   settle();
@@ -179,7 +180,7 @@ caf::result<atom::begin> collective_meeting_state::on_begin() {
   return promise_;
 }
 
-// A group that is known to somebody cannot be another one.
+// A group that a process knows already cannot change, so a loss is a failure.
 void collective_meeting_state::on_down(const caf::down_msg& news) {
   const auto found = std::ranges::find_if(
     met_, [&](const auto& entry) { return entry.second.meeting.address() == news.source; });
@@ -240,7 +241,7 @@ collective_meeting(self_pointer<local_meeting_actor, collective_meeting_state> s
 
 namespace {
 
-/// What a piece of a part looks like to a carrier. Which kind of tensor it is called says nothing here.
+/// The form of a part's piece for a carrier. The tensor's kind has no meaning here.
 tensor_piece piece_of(size_t to, const collective_part& x) {
   tensor_piece result;
   result.of = {tensor_kind::result, x.from, x.round, {to, to + 1}, static_cast<uint64_t>(x.stage)};
@@ -250,7 +251,7 @@ tensor_piece piece_of(size_t to, const collective_part& x) {
   return result;
 }
 
-/// Nothing when it says what no part can.
+/// Nothing when it is no possible part.
 std::optional<collective_part> part_of(tensor_piece&& x) {
   const auto& [count, rest, root, kind] = x.note.facts;
   if (kind > static_cast<uint64_t>(collective_kind::barrier) ||
@@ -296,7 +297,7 @@ void part_carriers::carry(size_t from, size_t to, collective_part&& piece) {
   loop_->post([this, from, to, piece = std::move(piece)]() mutable {
     const auto& there = members_.at(to);
     const bool is_heard = heard_.contains(there.process);
-    if (!is_heard) // the other side may have given up the way, or not have it yet: ask
+    if (!is_heard) // the other side may have given up the carrier, or not have it yet: ask
       ways_->carry(there.process, position_word::stamp, {});
     if (!is_heard || !ways_->carry(there.process, piece_of(to, piece)))
       caf::send_as(caf::actor_cast<caf::actor>(members_.at(from).actor), there.actor,
@@ -304,7 +305,7 @@ void part_carriers::carry(size_t from, size_t to, collective_part&& piece) {
   });
 }
 
-// It speaks for its own members alone, and to members of this process.
+// Accepts pieces only from the peer's own members, and only to members of this process.
 void part_carriers::take_frame(const std::string& peer, carried_frame&& frame) {
   heard_.insert(peer);
   if (frame.kind == frame_kind::stamp)
@@ -324,7 +325,7 @@ void part_carriers::take_frame(const std::string& peer, carried_frame&& frame) {
 void part_carriers::tell_lost(const std::string& peer) {
   on_settled(peer);
   if (heard_.erase(peer) == 0)
-    return; // nothing was given to it
+    return; // no piece was given to it
   for (const auto& lost : members_)
     for (const auto& own : members_)
       if (lost.process == peer && own.process == own_name_)
@@ -333,7 +334,7 @@ void part_carriers::tell_lost(const std::string& peer) {
           caf::down_msg{lost.actor.address(), caf::exit_reason::remote_link_unreachable});
 }
 
-// What was given before a question has come when it is answered.
+// Sends each process a question: an answer proves that all earlier pieces have come.
 void part_carriers::settle(milliseconds deadline) {
   auto over = settled_.get_future();
   loop_->post([this] {

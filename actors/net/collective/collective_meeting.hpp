@@ -1,5 +1,5 @@
-// The meeting: one in each process of a collective. It turns connections that the gate has opened into
-// a group: each process's members are told of all others, and then the application's calls may begin.
+// The meeting: one in each process of a collective. It turns connections that the gate has opened into a group: it
+// sends its process's members the list of all members. Then the application's calls may begin.
 //
 //   gate --opened--> handed to the actor system --> introductions both ways --> met
 //                                                                                |
@@ -7,8 +7,8 @@
 //   the others: "knows all"  <----+
 //   join: answered           <---- all others know all, too
 //
-// A connection that is lost before that is dialled again. After it nothing is mended: a member whose
-// connection is lost is lost, as its members' monitors tell (collective_rule.hpp).
+// A connection that is lost before that is dialled again. Later nothing is repaired: members whose connection is lost
+// are lost, and the other members' monitors report it (collective_rule.hpp).
 
 #pragma once
 
@@ -34,16 +34,16 @@
 
 namespace troupe {
 
-// Part carriers: the carriers of a networked collective (actors/net/carriers). Pieces of parts go by memory
-// that two processes have in common, or by a connection of their own, as pieces of training do; while
-// there is no carrier to a process they are messages, as what has no values is always.
+// Part carriers: the carriers of a networked collective (actors/net/carriers). Pieces of parts go by shared memory or a
+// connection of their own, as in training. Without a carrier to a process they go as messages. Parts without values
+// always go as messages.
 //
 //   member --carry(to, piece)--> turn of the loop --> carrier --> turn of the other's loop --> member there
 //                                     |  no carrier
 //                                     +--> message to the member there
 //
-// A carrier takes pieces once something has come by it. One that breaks after that is a lost process to its members: what
-// it had taken may be lost, and nothing of a collective is sent twice.
+// A carrier takes pieces once something has come by it. If it breaks later, members treat its process as lost: pieces
+// may be lost, and a collective sends nothing twice.
 
 /// A member, and the name of its process.
 struct placed_member {
@@ -65,11 +65,11 @@ public:
     ways_->take(peer, token, std::move(connection));
   }
 
-  /// All have met: these are the members, in order. Before any of them is told.
+  /// All processes have met: sets the members, in order. Call it before any member gets the group.
   void set_members(std::vector<placed_member> members);
-  /// From any thread, after that.
+  /// From any thread, after `set_members`.
   void carry(size_t from, size_t to, collective_part&& piece);
-  /// Returns when all that was given has come to the others, or they are lost, or this time is over.
+  /// Returns when all given pieces have come to the other processes, or these are lost, or at the deadline.
   void settle(milliseconds deadline);
 
 private:
@@ -91,7 +91,7 @@ private:
 using local_meeting_actor = collective_meeting_actor::extend<
   // From the gate.
   caf::reacts_to<gate_event>,
-  // Answered when all have met, or with collective_failed: who has not come, and why.
+  // Answered when all processes have met, or with collective_failed: which have not come, and why.
   caf::replies_to<atom::begin>::with<atom::begin>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
@@ -102,9 +102,10 @@ struct meeting_options {
   std::vector<collective_member_actor> members; ///< of this process
   std::function<void(uint64_t ticket, const verdict&)> answer;
   std::function<void(const std::string& name)> dial_again;
-  std::shared_ptr<part_carriers> carrying = {}; ///< told of who has met; null: pieces are messages
-  /// From an open connection to the introduction; a round trip takes milliseconds. Doubled, one that
-  /// stalled is made anew twice as late.
+  std::shared_ptr<part_carriers> carrying =
+    {}; ///< gets each met process; null: pieces are messages
+  /// Time from an open connection to the introduction; a round trip takes milliseconds. Doubled, a stalled connection
+  /// is made anew twice as late.
   milliseconds introduction_deadline{5'000};
 };
 
@@ -117,7 +118,7 @@ public:
   static inline const char* name = "collective-meeting";
 
 private:
-  /// An open connection, and who is behind it once that is known.
+  /// An open connection, and the process behind it once it is introduced.
   struct met_process {
     opened_news news;
     connection_hold hold;
@@ -154,9 +155,9 @@ private:
   meeting_options options_;
   moment due_;
   std::map<std::string, met_process> met_;     ///< by name
-  std::map<std::string, std::string> reasons_; ///< why somebody has not been met, by name
+  std::map<std::string, std::string> reasons_; ///< why a process has not been met, by name
   bool knows_all_ = false;
-  bool is_over_ = false; ///< all have met, or it has failed
+  bool is_over_ = false; ///< all have met, or the meeting has failed
   std::string problem_;
   caf::typed_response_promise<atom::begin> promise_;
 };

@@ -18,8 +18,8 @@ namespace troupe {
 
 namespace {
 
-/// For a member to say that all it has sent has come: longer than its own deadlines, which are for
-/// each of the others at once.
+/// How long a member may take to confirm that all it has sent has come. It is longer than the
+/// member's deadline for each of the others.
 constexpr milliseconds stop_deadline{2 * collective_farewell_deadline};
 
 failure bad_plan(const std::string& what, const std::string& hint) {
@@ -40,7 +40,7 @@ void expect_sound(const networked_collective_options& x) {
     throw bad_plan("no node is called " + shown_text(x.own_name), "name one of the plan's nodes");
 }
 
-/// What all processes must have in common, a line each.
+/// The facts that all processes must share, a line each.
 std::string words_of(const networked_collective_options& x) {
   std::string result = "collective = of " + std::to_string(x.rule.member_count) + " members";
   for (const auto& node : x.cluster.nodes)
@@ -60,7 +60,7 @@ gate_options gate_options_of(const std::string& process, const networked_collect
   result.facts.life = (uint64_t{random()} << 32) | random();
   result.plan = x.cluster;
   for (auto& node : result.plan.nodes)
-    node.is_director = false; // nobody leads
+    node.is_director = false; // there is no director
   result.tls = x.tls;
   for (const auto& node : x.cluster.nodes) {
     if (node.name == x.own_name) {
@@ -91,7 +91,7 @@ struct networked_collective::parts {
       end(meeting);
   }
 
-  // Whoever is on the other side of a wire still knows them, so they would not end by themselves.
+  // Other processes still hold handles of these actors, so they would not end by themselves.
   template <class Handle>
   void end(const Handle& actor) {
     self->monitor(actor);

@@ -9,8 +9,8 @@
 //                                                              // the end: nothing said is lost
 //
 // The plan is that of a cluster: names, addresses, order; `replica_count` is how many members a node
-// has. Members count through the nodes in order. Processes find each other as those that train do
-// (actors/net/gate): a hello with what both must have in common, TLS if wanted, checked records else.
+// has. Members are numbered through the nodes in order. Processes connect through the gate as in training
+// (actors/net/gate): a hello with the facts that both must share, then TLS if wanted, else checked records.
 
 #pragma once
 
@@ -29,25 +29,25 @@
 namespace troupe {
 
 struct networked_collective_options {
-  /// The same in all processes but for addresses: only those before the own one are dialled, and
-  /// port 0 is any free one to listen on. `timeouts.join` is how long `join` waits.
+  /// The same in all processes but for addresses. A process dials only the nodes before its own; port 0 listens on any
+  /// free port. `join` waits for `timeouts.join`.
   cluster_plan cluster;
-  std::string own_name;           ///< which of the nodes this process is
+  std::string own_name;           ///< the node that this process is
   collective_options rule{};      ///< the same in all processes; `member_count` is the plan's
   std::optional<tls_files> tls{}; ///< absent: plain, for loopback or with `cluster.insecure`
 };
 
 class networked_collective {
 public:
-  /// Listens and dials; nothing is waited for.
+  /// Listens and dials, without waiting.
   ///
   /// Throws failure: bad_job when the plan cannot work; cannot_create when the port is in use;
   /// missing_input, no_permission, bad_data and io_error as networked_process; internal when `configure_node`
   /// was not called.
   networked_collective(caf::actor_system& system, networked_collective_options options);
 
-  /// Waits until what its members have sent is with the others, or these are lost (5 s for one that
-  /// hangs); then its members end. So calls are answered before.
+  /// Waits until the other processes have what its members have sent, or are lost (5 s for one that hangs). Then its
+  /// members end. Wait for the answers to your calls before.
   ~networked_collective();
   networked_collective(const networked_collective&) = delete;
   networked_collective& operator=(const networked_collective&) = delete;
@@ -57,8 +57,8 @@ public:
 
   /// The members of this process, in order, once all processes have met.
   ///
-  /// Throws failure unavailable with the names of those who have not come and why; also when one
-  /// that was dialled refuses: it was started with another plan, or another version.
+  /// Throws failure unavailable with the names of processes that have not come, and why. Also when a dialled process
+  /// refuses, because it was started with another plan or version.
   std::vector<collective_member_actor> join();
 
 private:

@@ -9,7 +9,7 @@ namespace troupe {
 
 namespace {
 
-/// For the name of the address to listen on, which is usually numeric.
+/// Deadline for resolving the address to listen on, which is usually numeric.
 constexpr milliseconds listen_lookup_deadline{5'000};
 
 void expect_private(const socket_address& where, bool may_be_public) {

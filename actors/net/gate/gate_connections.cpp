@@ -13,16 +13,16 @@ namespace {
 /// How long a peer may take to read why it was refused.
 constexpr milliseconds linger_time{1'000};
 
-/// Bytes of one connection that are read, its hello and what comes after a refusal: many times what
-/// a process says. Doubled, strangers that spray cost twice as much.
+/// Most bytes read from one connection, its hello and what comes after a refusal: many times a
+/// hello. Doubled, strangers that spray bytes cost twice as much.
 constexpr size_t heard_bytes_max = size_t{1} << 16;
 
-/// After an error of accepting, before the next attempt.
+/// Time from an error of accepting to the next attempt.
 constexpr milliseconds accept_pause{100};
 
 constexpr const char* no_process_of_ours = "it is no process of troupe";
 
-/// Of a dialled address where something else answers than who was dialled.
+/// The verdict on a dialled address where something else answers than the dialled process.
 verdict not_believed(std::string reason) {
   return {verdict_kind::later, std::move(reason), refusal_code::unavailable};
 }
@@ -48,7 +48,7 @@ short gate_connection::events() {
   return 0;
 }
 
-// What was said last may still be on its way: closing at once could destroy it.
+// The last bytes may still be in transit: closing at once could destroy them.
 void gate_connection::linger(moment now) {
   line.say_no_more();
   line.forget_session();
@@ -100,15 +100,15 @@ void gate_loop::accept_all(moment now) {
       greet(x);
     add(std::move(x));
   }
-  // Out of file descriptors, say: the connection keeps waiting, and so does the loop.
+  // For example without a free file descriptor: the connection waits, and the loop pauses.
   if (error != 0 && error != EAGAIN && error != EWOULDBLOCK && error != EINTR &&
       error != ECONNABORTED)
     accepts_from_ = now + accept_pause;
   accepts_from_ = std::max(accepts_from_, accepts_.due(now));
 }
 
-// When all slots are taken the oldest connection of a stranger goes: a flood of silent ones cannot
-// keep the others out.
+// When all slots are taken the oldest connection of a stranger is dropped: a flood of silent
+// strangers cannot keep processes out.
 void gate_loop::add(connection&& x) {
   const auto is_stranger = [](const auto& entry) {
     return !entry.second.dialled && !entry.second.was_announced;
@@ -159,8 +159,8 @@ void gate_loop::secure(connection& x, tls_side side) {
     tell_(files_unfit_news{*problem});
 }
 
-/// False when hands cannot be shaken: nothing has come yet, or something that is no TLS. Nothing is
-/// spent on silent strangers: a session is made for whoever begins one.
+/// False when there can be no handshake: nothing has come yet, or something that is no TLS. The
+/// gate makes a session only for a peer that begins a handshake, so silent strangers cost nothing.
 bool gate_loop::expect_tls(uint64_t ticket, moment now) {
   auto& x = connections_.at(ticket);
   if (x.speaks_tls)
@@ -188,7 +188,7 @@ bool gate_loop::expect_tls(uint64_t ticket, moment now) {
 
 void gate_loop::shake_hands(uint64_t ticket, moment now) {
   if (!expect_tls(ticket, now)) {
-    // Readable and without a byte: it has closed.
+    // Readable without a byte: the peer has closed.
     std::string ignored;
     if (const auto found = connections_.find(ticket); found != connections_.end() &&
                                                       found->second.at == stage::securing &&
@@ -201,7 +201,7 @@ void gate_loop::shake_hands(uint64_t ticket, moment now) {
   case tls_session::progress::done:
     return begin_to_talk(ticket, now);
   case tls_session::progress::failed:
-    // A plain answer may have come before its first byte was looked at.
+    // A plain answer may have come after the look at the first byte.
     if (x.dialled && !x.speaks_tls && x.line.session()->has_met_no_tls())
       return conclude(ticket, not_believed(comes_secured(dials_[*x.dialled].target.name).reason),
                       now);
@@ -215,8 +215,8 @@ void gate_loop::shake_hands(uint64_t ticket, moment now) {
   }
 }
 
-// Who came is refused for good. Who was dialled, too, once it has proven who it is: before that
-// anybody may have answered there, and whoever should have may come back.
+// An accepted peer is refused for good. So is a dialled one that has proven its name. Before that
+// any process may have answered there, and the dialled one may still come back.
 void gate_loop::fail_hands(uint64_t ticket, transfer why, moment now) {
   const auto& x = connections_.at(ticket);
   if (!why.is_refusal)
@@ -243,7 +243,8 @@ void gate_loop::begin_to_talk(uint64_t ticket, moment now) {
 void gate_loop::read_from(uint64_t ticket, moment now) {
   auto& x = connections_.at(ticket);
   std::string bytes;
-  // The dialling actor system may greet right behind the last line: that is not ours to read.
+  // The dialling side's actor system may write right behind the last line: the gate must not read
+  // that.
   const bool is_last = !x.dialled && x.hello->peer();
   const auto what = is_last ? x.line.read_line(bytes) : x.line.read(bytes);
   if (what.is_refusal)
@@ -258,7 +259,7 @@ void gate_loop::read_from(uint64_t ticket, moment now) {
     drop(ticket, what.problem.empty() ? "it closed the connection" : what.problem, now);
 }
 
-/// Sends what there is to be said, and looks whether that was all.
+/// Sends pending output, reports news of the hello, and ends it when it is over.
 void gate_loop::go_on(uint64_t ticket, moment now) {
   const auto found = connections_.find(ticket);
   if (found == connections_.end() || found->second.at != stage::talking)
@@ -320,7 +321,7 @@ void gate_loop::tell_refusal(const connection& x, const std::string& said_name,
   auto& dialled = dials_[*x.dialled];
   if (dialled.carrier != 0)
     return;
-  // Whoever tries all the same is to do so ever more slowly.
+  // A caller that dials again all the same does so ever more slowly.
   dialled.clock.on_failed(now);
   dialled.clock.give_up();
   tell_(refused_news{{dialled.target.name, outcome, true}, {}});
@@ -328,7 +329,7 @@ void gate_loop::tell_refusal(const connection& x, const std::string& said_name,
 
 void gate_loop::conclude(uint64_t ticket, const verdict& given, moment now) {
   auto& x = connections_.at(ticket);
-  const auto outcome = given; // it may be the hello's own
+  const auto outcome = given; // `given` may be the hello's own
   if (outcome.is_admitted())
     return open(ticket);
   if (x.was_announced)
@@ -338,7 +339,7 @@ void gate_loop::conclude(uint64_t ticket, const verdict& given, moment now) {
     tell_refusal(x, peer ? peer->node : std::string{}, outcome, now);
   } else if (x.dialled) {
     auto& dialled = dials_[*x.dialled];
-    if (x.hello && x.hello->peer()) // it was there: no other address is tried
+    if (x.hello && x.hello->peer()) // the process was there: try no other address
       dialled.addresses.clear();
     if (outcome == nothing_differs())
       dialled.clock.give_up();

@@ -14,7 +14,7 @@ namespace troupe {
 
 namespace {
 
-/// With nothing to do the loop looks after itself this often.
+/// The longest wait of an idle loop.
 constexpr milliseconds idle_time{60'000};
 
 /// Ends a poll on the eventfd, now or the next one.
@@ -109,7 +109,7 @@ void gate_loop::wait(moment now) {
   }
   if (accepts_from_ > now)
     deadline = std::min(deadline, accepts_from_);
-  // Rounded up: woken a moment too early it would turn in circles until the deadline.
+  // Rounded up: woken a moment too early the loop would spin until the deadline.
   const auto left = std::chrono::ceil<milliseconds>(deadline - now);
   if (::poll(sockets.data(), sockets.size(),
              static_cast<int>(std::max(left, milliseconds{0}).count())) <= 0)
@@ -170,7 +170,7 @@ void gate_loop::fail_dial(size_t index, const std::string& why, moment now) {
   tell_(failing_news{x.target.name, *x.clock.failing_since(), why});
 }
 
-// Each name has one dial for links, and one for carriers once there was one.
+// Each name has one dial for links, and one for carriers after the first of these.
 void gate_loop::on_dial_again(const std::string& name, uint64_t carrier) {
   const auto of_name = [&](bool carries) {
     return std::ranges::find_if(dials_, [&](const dial& x) {
@@ -196,7 +196,7 @@ void gate_loop::on_dial_again(const std::string& name, uint64_t carrier) {
     return entry.second.dialled == static_cast<size_t>(found - dials_.begin());
   };
   if (found->question || std::ranges::any_of(connections_, is_its))
-    return; // it is being dialled
+    return; // it is already being dialled
   found->carrier = carrier;
   found->clock.on_lost(clock_now() - options_.dial_delay_max);
 }
@@ -205,7 +205,7 @@ void gate_loop::on_term(uint64_t term) {
   options_.facts.term = std::max(options_.facts.term, term);
 }
 
-// Whoever waits for its name to be free, or is in the middle of its hello, hears it too.
+// Peers that wait for their names, or are in the middle of a hello, are refused, too.
 void gate_loop::on_over(const verdict& over) {
   options_.over = over;
   std::vector<uint64_t> asking;

@@ -24,28 +24,28 @@ namespace troupe {
 struct gate_connection {
   enum class stage : uint8_t {
     connecting, ///< dialled, not there yet
-    securing,   ///< hands are shaken; accepted: its first byte is to come
+    securing,   ///< the TLS handshake; accepted: its first byte is to come
     talking,    ///< `hello` goes on
-    lingering,  ///< all is said, the peer may still read it
+    lingering,  ///< everything is sent, the peer may still read it
   };
 
-  /// What poll is to wait for.
+  /// The events to poll for.
   short events();
-  /// All is said: it is closed once the peer has read it, or at its deadline.
+  /// Everything is sent: closes once the peer has read it, or at the deadline.
   void linger(moment now);
-  /// Of one that lingers: the peer has closed it, or talks on and on.
+  /// Of a lingering connection: the peer has closed it, or sends too much.
   bool has_lingered();
 
   channel line;
   moment deadline{};
   std::optional<size_t> dialled; ///< index of its dial
   stage at = stage::talking;
-  std::optional<greeting> hello; ///< once it talks
-  bool speaks_tls = false;       ///< the peer has begun to
-  bool wants_to_write = false;   ///< while hands are shaken
+  std::optional<greeting> hello; ///< while `talking`
+  bool speaks_tls = false;       ///< the peer has begun a TLS handshake
+  bool wants_to_write = false;   ///< during the handshake
   bool was_announced = false;    ///< as a candidate
-  bool is_visitor = false;       ///< its question was told
-  size_t heard_bytes = 0;        ///< of it, but for hands
+  bool is_visitor = false;       ///< its question was reported
+  size_t heard_bytes = 0;        ///< read from it, without the handshake
 };
 
 class gate_loop {
@@ -55,7 +55,7 @@ public:
 
   void start(std::function<void(gate_news)> tell);
 
-  /// From any thread: carried out by the loop, soon.
+  /// From any thread: the loop carries the command out soon.
   void post(std::function<void(gate_loop&)> command);
 
   // On the loop's thread.
@@ -66,7 +66,7 @@ public:
   void on_over(const verdict& over);
 
 private:
-  /// One attempt to reach a name after another.
+  /// The repeated attempts to reach a name.
   struct dial {
     dial_target target;
     dial_clock clock;
@@ -74,7 +74,7 @@ private:
     moment answer_due{};
     std::vector<socket_address> addresses; ///< of this attempt, those not tried yet
     std::string problem;                   ///< why the last one failed
-    uint64_t carrier = 0;                  ///< its token; 0: it is to be a link
+    uint64_t carrier = 0;                  ///< its token; 0: dialled for a link
   };
   using connection = gate_connection;
   using stage = gate_connection::stage;
@@ -102,7 +102,7 @@ private:
   void open(uint64_t ticket);
   void tell_refusal(const connection& x, const std::string& said_name, const verdict& outcome,
                     moment now);
-  /// `why` by value: it may be the connection's own, which ends here.
+  /// `why` by value: it may be a text of the connection, which ends here.
   void drop(uint64_t ticket, std::string why, moment now);
   void drop_overdue(moment now);
   void greet(connection& x) const;
@@ -111,14 +111,14 @@ private:
   std::optional<tls_identity> identity_; ///< with `tls`
   owned_socket listener_;
   std::shared_ptr<owned_socket> waker_; ///< an eventfd; lookups may outlive the loop
-  moment accepts_from_{};               ///< after an error of accepting, or too many: a pause
+  moment accepts_from_{}; ///< pause after an error of accepting, or too many connections
   rate_limit accepts_{accepts_per_second, accepts_at_once};
   std::function<void(gate_news)> tell_;
   uint64_t next_ticket_ = 1;
   std::map<uint64_t, connection> connections_; ///< by ticket: the oldest first
   std::vector<dial> dials_;
 
-  std::mutex mutex_; ///< of the two below
+  std::mutex mutex_; ///< guards the two below
   std::vector<std::function<void(gate_loop&)>> commands_;
   bool is_stopping_ = false;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// What a gate (gate.hpp) is told when it is made, how much it bears, and what it tells.
+// The options of a gate (gate.hpp), its limits, and its events.
 
 #pragma once
 
@@ -21,8 +21,8 @@ namespace troupe {
 struct dial_target {
   std::string name;
   endpoint where;
-  /// The other one is to dial, if both agree about who does: it is only asked whether both would go
-  /// on with each other. Else two that disagree would wait for each other.
+  /// The other process should dial, so this dial only asks whether both would go on with each
+  /// other. Without it two processes with different plans could each wait for the other to dial.
   bool only_compares = false;
 };
 
@@ -30,15 +30,15 @@ struct gate_options {
   process_facts facts; ///< without the incarnation, which is drawn for each connection
   cluster_plan plan;
   endpoint listen;
-  int inherited_listen_fd = -1; ///< bound already, then instead of `listen`; the gate closes it
+  int inherited_listen_fd = -1; ///< already bound, used instead of `listen`; the gate closes it
   std::vector<dial_target> dials;
   std::optional<tls_files> tls; ///< absent: connections are plain
-  std::optional<verdict> over;  ///< the run is over: what everybody is told (`run_is_over`)
-  /// For a whole hello. A round trip takes milliseconds; doubled, silent clients keep their slots
-  /// twice as long.
+  std::optional<verdict> over;  ///< the run is over: the refusal for everybody (`run_is_over`)
+  /// Time for a whole hello. A round trip takes milliseconds; doubled, silent clients keep their
+  /// slots twice as long.
   milliseconds hello_deadline{5'000};
-  /// Between attempts to dial, doubling. The first is short, as nodes start together; the last is
-  /// how late a process that comes back is noticed.
+  /// Time between attempts to dial, doubling. The first is short, because nodes start together. The
+  /// last is how late a returning process is noticed.
   milliseconds dial_delay_min{100};
   milliseconds dial_delay_max{2'000};
 };
@@ -46,15 +46,16 @@ struct gate_options {
 /// Connections in their hello; far more than nodes that start at once.
 inline constexpr size_t half_open_max = 64;
 
-/// Connections let in each second, and at once after a quiet time. With hands to shake one costs
-/// up to 0.3 ms of a core; a cluster starts at once with less than the second.
+/// Connections accepted each second, and at once after a quiet time. With a handshake one costs up
+/// to 0.3 ms of a core. Fewer than `accepts_at_once` nodes can start together.
 inline constexpr uint32_t accepts_per_second = 150;
 inline constexpr uint32_t accepts_at_once = 64;
 
-// What a gate (gate.hpp) tells: who came, who was let in or refused, and who cannot be reached.
+// The events of a gate (gate.hpp): processes that come, are admitted or refused, or cannot be
+// reached.
 
-/// A peer says it is this process, and all but its name's freedom is settled: to be answered with
-/// `answer`. The hello's deadline goes on.
+/// A peer claims to be this process, and only the freedom of its name is open: the receiver must
+/// call `answer`. The hello's deadline goes on.
 struct candidate_news {
   uint64_t ticket = 0;
   process_facts peer;
@@ -63,32 +64,32 @@ struct candidate_news {
 struct withdrawn_news {
   uint64_t ticket = 0;
 };
-/// A visitor asks how training goes: to be answered with `answer_visit`. The hello's deadline goes
-/// on, and whoever left is answered in vain.
+/// A visitor asks for the status: the receiver must call `answer_visit`. The hello's deadline goes
+/// on; an answer to a visitor that has left is dropped.
 struct visitor_news {
   uint64_t ticket = 0;
 };
-/// A connection both sides want: the receiver owns it.
+/// A connection that both sides have admitted: the receiver owns it.
 struct opened_news {
   uint64_t ticket = 0;
   process_facts peer;
   uint64_t own_incarnation = 0; ///< of this process, on this connection
   bool was_dialled = false;
   std::shared_ptr<channel> connection;
-  uint64_t carrier = 0; ///< the token of a carrier for a link that is there; 0: this is a link
+  uint64_t carrier = 0; ///< the token of a carrier for an existing link; 0: this is a link
 };
-/// For good: a dialled name is not dialled again by itself. With `tls` who refused, or was refused,
-/// has proven its name, or has none here.
+/// A lasting refusal: the gate does not dial the name again by itself. With `tls` the peer has
+/// proven its name, or has none here.
 struct refused_news {
   refusal what;
-  std::string host; ///< where it came from, unless dialled
+  std::string host; ///< the peer's host, unless dialled
 };
-/// Whoever came from there was no process of ours, or said nothing.
+/// A connection from this host was no process of Troupe, or was silent.
 struct turned_away_news {
   std::string host;
   std::string reason;
 };
-/// Certificate files were replaced, and those that are there now do not fit: the old ones count.
+/// Certificate files were replaced, and the new ones do not fit: the old ones count.
 struct files_unfit_news {
   std::string reason;
 };

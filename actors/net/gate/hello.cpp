@@ -30,7 +30,7 @@ constexpr std::array text_fields{
   text_field{"process", &process_facts::process},
 };
 
-/// Of runs with kinds that an application adds; absent in others.
+/// Only in runs with kinds that an application adds.
 constexpr const char* kinds_key = "kinds";
 
 struct number_field {
@@ -60,7 +60,7 @@ constexpr std::array verdict_names{std::pair{verdict_kind::admitted, "admitted"}
 constexpr std::array refusal_codes{refusal_code::finished, refusal_code::unavailable,
                                    refusal_code::mismatch, refusal_code::no_permission};
 
-/// True when every field is there. Another protocol may have other fields: what is there is read.
+/// True if every field is there. Another protocol may have other fields: then reads the known ones.
 bool read_facts(const json& object, process_facts& facts) {
   bool is_whole = true;
   for (const auto& field : text_fields) {
@@ -135,8 +135,8 @@ uint64_t check_of(const json& object) {
   return crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
 }
 
-/// Takes the checksum out of a line; false when it is not the line's. Only another protocol's
-/// facts, and an answer alone, may do without.
+/// Takes the checksum out of a line; false when it does not match. Only another protocol's facts,
+/// and an answer alone, may lack it.
 bool take_check(json& object) {
   const auto found = object.find(check_key);
   if (found == object.end())
@@ -193,7 +193,7 @@ greeting::greeting(const process_facts& mine, const cluster_plan& plan,
 void greeting::on_bytes(std::string_view bytes) {
   if (phase_ == phase::broken || bytes.empty())
     return;
-  // After a refusal nothing it says matters any more.
+  // After a refusal the peer's bytes are ignored.
   if (phase_ == phase::over && !outcome_.is_admitted())
     return;
   if (phase_ != phase::talking)
@@ -216,7 +216,7 @@ void greeting::on_bytes(std::string_view bytes) {
   break_off("it did not wait for its turn");
 }
 
-// What strangers say is repeated only to who has dialled them, and wants to know whom it met.
+// A stranger's text is shown only on the dialling side, where people need to know what answered.
 void greeting::on_strange_line(std::string_view text) {
   if (text.ends_with('\r'))
     text.remove_suffix(1);
@@ -246,7 +246,7 @@ void greeting::on_visit(const visit_request& request) {
     on_visit_answer(visit_refusal(found));
 }
 
-// Nothing is opened, and nobody was refused who wanted to take part.
+// A visit opens no connection and refuses no process: its outcome is `later`.
 void greeting::on_visit_answer(const std::string& line) {
   if (phase_ != phase::visited)
     return;
@@ -295,7 +295,7 @@ bool greeting::believes() const {
   return !dialled_name_ || proof_of(*dialled_name_).is_admitted();
 }
 
-// Who is found there is no fault of its own, and may be an honest process: it hears why.
+// The peer may be an honest process at a wrong address: it gets the reason.
 void greeting::leave(const verdict& why) {
   output_ = write_hello({std::nullopt, why});
   end(why);
@@ -310,7 +310,7 @@ void greeting::turn_away(const verdict& why) {
   end(why);
 }
 
-// Only who may take part is told that it is too late.
+// Only a process that could take part learns that the run is over.
 verdict greeting::or_over(const verdict& found) const {
   return over_ && found.is_admitted() ? *over_ : found;
 }

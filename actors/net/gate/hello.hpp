@@ -1,5 +1,5 @@
-// The hello: the lines two processes exchange over a fresh connection, before anything else may
-// cross it. One line of JSON each way says who they are, and one what came of it:
+// The hello: the lines that two processes exchange over a fresh connection, before anything else
+// may cross it. One line of JSON each way has the process's facts, and one the verdict:
 //
 //   dialling                                     accepting
 //      | {"troupe":1,"node":"b",...}                 |
@@ -10,20 +10,21 @@
 //      |-------------------------------------------->|
 //      |         from here on: the actor system      |
 //
-// The actor system of the dialling side may greet right behind the last line, so the accepting side
-// reads no further than that. Whatever else comes too early is a violation, like a line that is too
-// long or no hello: the connection is closed without an answer. Who dials a process that secures
-// its connections, and does not do so itself, or the reverse, gets one line with the answer alone.
+// The actor system of the dialling side may write right behind the last line, so the accepting side
+// reads no further than that. Any other byte that comes too early is a violation, like a line that
+// is too long or no hello: the gate closes the connection without an answer. If only one of the two
+// processes secures its connections, the dialling one gets one line with the answer alone.
 //
-// Proof comes first. Whoever was dialled and does not prove that it is the one, or says that it is
-// another, is told nothing of this process, and believed nothing: its connection has failed, like
-// one that nobody accepts, and is tried again. On a plain connection there is no proof, and what is
-// said there is believed.
+// Proof comes first. A peer at a dialled address that does not prove the dialled name, or gives
+// another name, learns nothing of this process and is not believed. Its connection has failed, like
+// one that no process accepts, and is tried again. On a plain connection there is no proof: the
+// peer is believed.
 //
 // A line has a checksum ("check": the CRC-32 of the line without it, keys in order, no blanks), so
-// that a flipped bit makes it no hello, and not another one. An answer alone may do without.
+// that a flipped bit never makes it another hello. An answer alone needs no checksum.
 //
-// Who only compares says so in its facts, and is told what differs or that nothing does.
+// A process that only compares states so in its facts. The answer names the difference, or states
+// that nothing differs.
 //
 // The lines are made and read here; `greeting` is the exchange as a state machine without sockets:
 // bytes in, bytes out.
@@ -41,14 +42,15 @@
 
 namespace troupe {
 
-/// Bytes of a line with its end; who sends more is no process of ours. What both must have in
-/// common fits in words (process_gate.cpp); doubled, strangers can make a gate keep twice as much.
+/// Most bytes of a line with its end; a peer that sends more is no process of Troupe. The facts
+/// that both must share fit in (process_gate.cpp). Doubled, strangers can make a gate keep twice as
+/// much.
 inline constexpr size_t hello_bytes_max = 16'384;
 
-/// Bytes of a reason that are read; who refuses has a sentence.
+/// Most bytes of a refusal's reason; longer ones are cut.
 inline constexpr size_t reason_bytes_max = 1'000;
 
-/// What a line says.
+/// The content of a line.
 struct hello_line {
   std::optional<process_facts> facts;
   std::optional<verdict> answer;
@@ -59,7 +61,7 @@ struct hello_line {
 /// The line with its end.
 std::string write_hello(const hello_line& x);
 
-/// Nothing when it is no such line. `text` is without its end.
+/// Reads a line; nothing when it is no hello. `text` is without its end.
 std::optional<hello_line> read_hello(std::string_view text);
 
 class greeting {
@@ -69,37 +71,37 @@ public:
   /// Dials the process of this name.
   greeting(const process_facts& mine, const cluster_plan& plan, const std::string& dialled_name);
 
-  /// The connection is secured: the peer has proven these names, and must say one of them. If it is
-  /// not who was dialled all is over, before anything is said.
+  /// The connection is secured: the peer has proven these names, and its hello must use one of
+  /// them. If the dialled name is not among them, the hello is over before it begins.
   void on_proof(std::vector<std::string> names);
 
-  /// A word of the peer counts: connections are plain, or it has proven that it is who was dialled.
-  /// Of who came by itself always: what it says concerns itself alone.
+  /// True if the peer is believed: connections are plain, or it has proven the dialled name. An
+  /// accepted peer is always believed, because its words concern only itself.
   bool believes() const;
 
-  /// Whoever came cannot be understood, but is told why it is turned away.
+  /// Refuses a peer whose bytes cannot be read, with the reason.
   void turn_away(const verdict& why);
 
-  /// The run is over: whoever could have taken part is told so.
+  /// The run is over: refuses every peer that could have taken part.
   void refuse_all(const verdict& over) { over_ = over; }
 
   enum class phase : uint8_t {
-    talking, ///< the peer is to say something
-    asking,  ///< somebody must say whether the peer's name is free: `on_answer`
-    visited, ///< a visitor (visit.hpp) is to be answered: `on_visit_answer`
+    talking, ///< the peer must send something
+    asking,  ///< the caller must decide whether the peer's name is free: `on_answer`
+    visited, ///< the caller must answer a visitor (visit.hpp): `on_visit_answer`
     over,    ///< `outcome` says how it ended; what is left of `output` may still be sent
-    broken,  ///< the peer said something else: `problem`; nothing is to be sent
+    broken,  ///< the peer broke the protocol: `problem`; nothing is to be sent
   };
   phase state() const { return phase_; }
 
   void on_bytes(std::string_view bytes);
   void on_answer(const verdict& answer);
-  /// The line for a visitor, with its end; the connection is over then.
+  /// Answers a visitor with this line, with its end, and ends the connection.
   void on_visit_answer(const std::string& line);
 
   /// To be sent to the peer; the caller takes away what it has sent.
   std::string& output() { return output_; }
-  /// What the peer said of itself, once it has.
+  /// The peer's facts, once they have come.
   const std::optional<process_facts>& peer() const { return peer_; }
   const verdict& outcome() const { return outcome_; }
   const std::string& problem() const { return problem_; }

@@ -32,14 +32,14 @@ ordered_json texts_of(const std::vector<awaited>& waits) {
   return result;
 }
 
-// A spare is whoever takes part with nothing to do.
+// A spare takes part without slices and spans.
 const char* role_of(const node_status& x) {
   if (x.takes_part && x.slices + x.spans == 0)
     return x.is_director ? "director" : "spare";
   return x.is_director ? "director" : x.slices == 0 && x.spans > 0 ? "server" : "worker";
 }
 
-/// Those kinds that something was sent of.
+/// The kinds of tensors of which something was sent.
 ordered_json object_of(const bytes_of_kinds& x) {
   auto result = ordered_json::object();
   for (const auto& [kind, name] : name_table<tensor_kind>::entries)
@@ -82,7 +82,7 @@ ordered_json object_of(const node_status& x) {
 
 ordered_json object_of(const history_row& x) {
   auto result = row_object<ordered_json>(x);
-  result.erase("seconds"); // those of the run say more
+  result.erase("seconds"); // the run's seconds say more
   result.erase("learning_rate");
   return result;
 }

@@ -1,5 +1,5 @@
-// A visit: somebody who is no part of a run asks its director how training goes, and leaves. One
-// line of JSON each way over a fresh connection, through the same gate as everybody:
+// A visit: a process outside a run asks the run's director for the status. One line of JSON each
+// way over a fresh connection, through the director's gate:
 //
 //   visitor                                             director's process
 //      | {"troupe":1,"version":"...","visit":"status"}      |
@@ -7,9 +7,9 @@
 //      |        {"troupe":1,"answer":{"verdict":"admitted"},"status":{...}}
 //      |<---------------------------------------------------|
 //
-// or an answer that refuses, with its reason and exit code. The connection then ends: nothing of a
-// visitor reaches the actor system, it has no name, and no slot of the gate for longer than a hello
-// may take.
+// or an answer that refuses, with its reason and exit code. Then the connection ends. Nothing of a
+// visitor reaches the actor system; it has no name, and holds a slot of the gate no longer than a
+// hello may take.
 //
 // The lines are made and read here; visitor.hpp is the visitor's own side.
 
@@ -26,7 +26,7 @@ namespace troupe {
 
 struct training_status; // actors/protocol/status_messages.hpp
 
-/// What a visitor says.
+/// A visitor's request.
 struct visit_request {
   uint64_t protocol = protocol_number;
   std::string version; ///< of the program
@@ -38,17 +38,17 @@ struct visit_request {
 /// The line with its end.
 std::string write_visit(const visit_request& x);
 
-/// Nothing when it is no such line. `text` is without its end.
+/// Reads a line; nothing when it is no visit. `text` is without its end.
 std::optional<visit_request> read_visit(std::string_view text);
 
-/// Whether a visitor is answered by a process of this program's version.
+/// Admits a visitor of this program's version that asks for the status; else refuses it.
 verdict admit_visit(const visit_request& x, const std::string& own_version);
 
 /// The answers, lines with their end.
 std::string visit_refusal(const verdict& why);
 std::string visit_answer(const training_status& status);
 
-/// The object of a status, as `troupe status --json` prints it but for the job's name.
+/// The status as a JSON object, as `troupe status --json` prints it, without the job's name.
 std::string status_json(const training_status& status);
 
 } // namespace troupe

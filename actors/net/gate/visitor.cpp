@@ -21,10 +21,10 @@ using ordered_json = nlohmann::ordered_json;
 
 // ---- the visitor's side ----
 
-/// Brackets within brackets of an answer: ours has a handful.
+/// Deepest nesting of brackets in an answer; a director's has a handful.
 constexpr size_t nesting_max = 32;
 
-/// Deeper text is not taken apart: whoever writes a value out goes as deep as it is.
+/// Deeper text is not parsed: the JSON library recurses as deep as the text.
 bool is_nested_too_deep(std::string_view text) {
   size_t depth = 0;
   bool is_string = false;
@@ -47,7 +47,7 @@ bool is_nested_too_deep(std::string_view text) {
                 "check the director's address in the cluster file");
 }
 
-/// A visitor is never told that it may not take part because the run has ended well.
+/// For a visitor a refusal because the run has ended well is a mismatch.
 failure_code code_of(refusal_code x) {
   return x == refusal_code::finished ? failure_code::mismatch : static_cast<failure_code>(x);
 }
@@ -107,7 +107,7 @@ channel connect(const endpoint& where, milliseconds deadline) {
   not_permitted(where, "no secured connection with the director: " + why.problem);
 }
 
-/// Whatever is no TLS, such as a director that does not secure its connections.
+/// Throws when the answer is no TLS, as from a director that does not secure its connections.
 void expect_tls(const channel& line, const endpoint& where, const visit_security& security) {
   const auto first = line.first_byte();
   if (first && *first != tls_handshake_byte && *first != tls_alert_byte)
@@ -126,7 +126,7 @@ void secure(channel& line, const endpoint& where, milliseconds deadline,
   line.secure(load_tls(security.files, {}), tls_side::dials);
   using progress = tls_session::progress;
   for (int round = 0;; ++round) {
-    if (round == 1) // it has answered for the first time
+    if (round == 1) // the first answer has come
       expect_tls(line, where, security);
     const auto how = line.session()->shake_hands();
     if (how == progress::done)

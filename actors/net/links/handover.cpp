@@ -32,7 +32,7 @@ namespace network = caf::io::network;
 // A scribe over a session: how the actor system reads and writes a connection of ours, secured or
 // checked. It is driven by the actor system's own loop; hands were shaken before (gate.hpp).
 
-/// What the loop's stream asks of a kind of connection.
+/// The functions that the loop's stream needs for a kind of connection.
 template <class Session>
 class session_policy {
 public:
@@ -51,7 +51,7 @@ public:
 
   bool try_accept(network::native_socket&, network::native_socket) { return false; }
 
-  // What the session has read already the socket does not announce again.
+  // The socket does not announce bytes that the session has already read.
   bool must_read_more(network::native_socket, size_t) { return session_->has_pending(); }
 
 private:
@@ -122,7 +122,8 @@ caf::io::scribe_ptr make_session_scribe(network::default_multiplexer& backend,
 
 } // namespace
 
-// Without a descriptor left there is none, and the connection ends as the actor system finds out.
+// Without a free descriptor there is no hold; then the connection ends when the actor system
+// notices its loss.
 connection_hold::connection_hold(const channel& connection)
   : socket_(::fcntl(connection.descriptor(), F_DUPFD_CLOEXEC, 0)) {}
 

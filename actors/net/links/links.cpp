@@ -32,7 +32,7 @@ local_links_actor::behavior_type links_state::make_behavior(const links_options&
   if (options_.own_name != director_name_)
     watch_.emplace(director_name_ + (director_name_.empty() ? "" : " at " + director->address),
                    options_.plan.timeouts.join, self_->clock().now());
-  // A type that was damaged on a wire: nobody prints, nobody ends.
+  // A message with a damaged type: drop it, without a log line and without an end.
   self_->set_default_handler(caf::drop);
   self_->set_down_handler([this](const caf::down_msg& news) { on_down(news); });
   self_->delayed_send(self_, links_tick_interval, atom::tick_v);
@@ -50,7 +50,7 @@ local_links_actor::behavior_type links_state::make_behavior(const links_options&
   };
 }
 
-// A director in this process is met without a wire.
+// A director of this process is linked directly.
 void links_state::on_actors(const local_node_actor& node, const director_actor& director) {
   node_ = node;
   director_ = director;
@@ -78,7 +78,7 @@ void links_state::take(const candidate_news& news) {
   case name_registry::advice::ask_holder:
     return ask_holder(news);
   case name_registry::advice::replace:
-    // Whoever is linked is lost as soon as the actor system notices.
+    // The actor system then notices that the old link is lost.
     if (const auto found = linked_.find(peer); found != linked_.end())
       found->second.hold.cut();
     if (const auto found = opened_.find(peer); found != opened_.end())
@@ -115,7 +115,7 @@ void links_state::take(const opened_news& news) {
   if (!names_.on_opened(peer, identity_of(news.peer), news.ticket, self_->clock().now())) {
     if (news.was_dialled)
       options_.gate.dial_again(peer);
-    return; // it closes as nobody keeps it
+    return; // nothing keeps the connection, so it closes
   }
   opened_[peer] = {news, connection_hold{*news.connection}, {}, {}};
   if (options_.carrying)
@@ -147,7 +147,7 @@ void links_state::on_shown(const opened_news& news, const caf::strong_actor_ptr&
   introduce(found->second.shown, news.own_incarnation, true, found->second.offer);
 }
 
-// Whoever gives up a connection cuts it with its hold, so that the other side sees it, too.
+// Gives up a connection. The end of its hold cuts it, so that the other side notices, too.
 void links_state::forget(uint64_t ticket, const char* why) {
   names_.on_withdrawn(ticket);
   const auto found =
@@ -183,7 +183,7 @@ void links_state::on_introduction(const introduction& news) {
     const bool is_new = known->second.peer.who.incarnation != news.who.incarnation;
     const auto before = std::exchange(known->second.peer, news);
     known->second.peer.who.life = before.who.life;
-    known->second.peer.carrier = before.carrier; // as the link, it stays
+    known->second.peer.carrier = before.carrier; // the carrier stays with the link
     if (is_new && director_)                     // it joins anew
       self_->send(director_, known->second.peer.who, news.node);
     return;
@@ -203,10 +203,10 @@ void links_state::link(const introduction& news, opened&& connection) {
   const auto& peer = news.who.name;
   auto& here = linked_[peer] = {news, connection.news.own_incarnation, std::move(connection.hold)};
   here.peer.who.life = connection.news.peer.life;
-  if (!connection.shown) // else it is watched already
+  if (!connection.shown) // else on_shown monitors it
     self_->monitor(news.links);
   self_->send(node_, peer, news.who.incarnation, news.node);
-  if (options_.carrying) // after the node knows the way
+  if (options_.carrying) // after the node has the peer's handle
     options_.carrying->open(peer, {connection.offer, news.carrier, connection.news.was_dialled});
   if (director_)
     self_->send(director_, here.peer.who, news.node);
@@ -223,7 +223,7 @@ void links_state::join_director(const introduction& news) {
     self_->send(node_, linked_.at(news.who.name).own_incarnation, news.director);
 }
 
-// The node first: a view that names the new life may come at once.
+// The node gets the new incarnation first: a view that names it may come at once.
 void links_state::join_anew() {
   is_out_ = true;
   const auto found = linked_.find(director_name_);
@@ -281,7 +281,7 @@ void links_state::lose(const std::string& peer) {
 
 // ---- the end ----
 
-// Anybody else that says so is of another mind, and the run goes on.
+// Only the director may end the run: a farewell of another process is ignored.
 void links_state::on_farewell(const farewell& news) {
   const auto director = linked_.find(director_name_);
   if (director == linked_.end() || director->second.peer.links.address() != self_->current_sender())
@@ -343,7 +343,8 @@ local_links_actor::behavior_type links(self_pointer<local_links_actor, links_sta
 
 namespace {
 
-/// For people who ask why a process is waited for; a name that the plan does not have is a stranger's.
+/// Tells the director, for its status, why a process is missing. Names outside the plan are a
+/// stranger's.
 void tell_of_trouble(local_links_actor::pointer self, const director_actor& director,
                      const cluster_plan& plan, const std::string& who, const std::string& why) {
   if (director && (who.empty() || plan.find(who)))
@@ -402,7 +403,7 @@ void links_state::take(const files_unfit_news& news) {
       news.reason);
 }
 
-// What strangers do fills no log.
+// Limits the lines about strangers, so that they cannot fill the log.
 void links_state::say_of_strangers(const std::string& what, const std::string& why) {
   const auto count = strangers_.on_reason(why, self_->clock().now());
   if (count)
@@ -419,7 +420,7 @@ void links_state::take(const failing_news& news) {
     say(news.name + " cannot be reached: " + news.reason);
 }
 
-// What training waits for is the director's to say; here, the way into it.
+// Reports waits for the director itself. The director reports what training waits for.
 void links_state::tell_waits(moment now) {
   if (const auto& since = watch_->away_since()) {
     if (teller_.is_due("it is away", *since, now))

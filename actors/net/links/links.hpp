@@ -1,18 +1,18 @@
-// Links: one in each process of a cluster. It turns connections that the gate has opened into what
-// the process's actors expect: the node is told the way to the director and to each other node, the
-// director the way to each node. It speaks for its process's name, and knows when its part is over.
+// Links: one in each process of a cluster. It turns connections that the gate has opened into
+// links: the node gets the handles of the director and of every other node, the director those of
+// all nodes. It answers for its process's name, and reports the end of the process's part.
 //
 //   gate --opened--> handed to the actor system --> introductions both ways --> linked
 //                                                                                 |
 //     node: (incarnation, director), (name, incarnation, node)   <----------------+
 //     director: (member, node)                                   <----------------+
 //
-// Whoever is not introduced in time is forgotten, and its connection cut: the other side may think
-// that it is linked, and is to see that it is not. A process that comes again over a new connection
-// has given up the old one, which is cut, too. So a stall at any moment only costs its time.
+// A peer that is not introduced in time is forgotten. Its connection is cut, so that the other side
+// does not think it is linked. A process that comes again over a new connection has given up the
+// old one, which is cut, too. So a stall at any moment costs only time.
 //
-// Whoever is turned away by the director (no view names this life of it) joins anew under another
-// incarnation over the same link. The gate is asked to dial again when a link is lost.
+// A process that the director turns away (no view names this life of it) joins anew under another
+// incarnation over the same link. When a link is lost the gate dials again.
 //
 // It runs on a thread of its own: it answers a ping while all cores compute.
 
@@ -46,23 +46,23 @@ class carriers; // actors/net/carriers/carriers.hpp
 /// millisecond; doubled, a newcomer waits twice as long for its refusal.
 inline constexpr milliseconds ping_deadline{1'000};
 
-/// For the director to say how training goes. It never computes; doubled, a visitor of a director
-/// that is lost waits twice as long.
+/// Deadline of the director's status. The director never computes; doubled, a visitor of a lost
+/// director waits twice as long.
 inline constexpr milliseconds status_deadline{2'000};
 
-/// How often the links look whether something is due.
+/// How often the links look for due work.
 inline constexpr milliseconds links_tick_interval{100};
 
-/// Before a process that was turned away joins anew: what led to it may still be under way.
+/// Time before a process that was turned away joins anew: the cause may not be over yet.
 inline constexpr milliseconds rejoin_delay{200};
 
-/// Before a peer that refused the director is dialled again: somebody has to mend it first.
+/// Time before a peer that refused is dialled again: people must repair it first.
 inline constexpr milliseconds refused_dial_delay{2'000};
 
-/// Between two lines about strangers for one reason; in between they are counted.
+/// Time between two lines about strangers for one reason; the others are only counted.
 inline constexpr milliseconds stranger_line_interval{1'000};
 
-/// What the links ask of the gate; functions, so that tests can do without one.
+/// The links' calls to the gate; functions, so that tests need no gate.
 struct gate_calls {
   std::function<void(uint64_t ticket, const verdict&)> answer;
   std::function<void(uint64_t ticket, const std::string& line)> answer_visit;
@@ -76,9 +76,9 @@ struct links_options {
   std::string own_name;
   gate_calls gate;
   process_observer observer;
-  std::shared_ptr<carriers> carrying = {}; ///< told of each link; null: pieces are messages
-  /// For the actor systems' greeting and the introductions once a connection is open; a round trip
-  /// takes milliseconds. Doubled, a link that stalled while it was made is made anew twice as late.
+  std::shared_ptr<carriers> carrying = {}; ///< gets each link; null: pieces are messages
+  /// Time for the actor systems' handshake and the introductions once a connection is open. A round
+  /// trip takes milliseconds; doubled, a stalled link is made anew twice as late.
   milliseconds introduction_deadline{5'000};
 };
 
@@ -95,7 +95,7 @@ private:
   struct opened {
     opened_news news;
     connection_hold hold;
-    links_actor shown;        ///< by the side that was dialled; null before
+    links_actor shown;        ///< shown by the accepting side; null before
     carrier_offer offer = {}; ///< of this side
   };
   struct linked {
@@ -112,7 +112,7 @@ private:
   void on_down(const caf::down_msg& news);
   void on_tick();
 
-  // What the gate tells.
+  // Events of the gate.
   void take(const candidate_news& news);
   void take(const withdrawn_news& news);
   void take(const visitor_news& news);
@@ -146,9 +146,9 @@ private:
   name_registry names_{milliseconds{0}}; ///< until `make_behavior`
   std::map<std::string, opened> opened_;
   std::map<std::string, linked> linked_;
-  reported_once failing_;               ///< why names cannot be reached
+  reported_once failing_;               ///< reasons why names cannot be reached
   std::optional<director_watch> watch_; ///< unless the director is here
-  std::optional<moment> linked_at_;     ///< with the director, until a view comes
+  std::optional<moment> linked_at_;     ///< when the director was linked, until a view comes
   wait_reporter teller_;
   line_limit strangers_{stranger_line_interval};
   std::optional<moment> rejoins_at_;

@@ -1,5 +1,5 @@
-// The messages between the links of processes, by which they introduce themselves, and those
-// between the parts of one process around them.
+// The messages between the links of processes: introduction and farewell. And the messages between
+// the links and the other parts of their process.
 //
 //   links of one process <== introduction, farewell, ping ==> links of another
 //        ^ gate_news                     | process_news
@@ -21,30 +21,30 @@
 
 namespace troupe {
 
-/// A node's way to say where it stands.
+/// Receives a node's standing.
 using standing_actor = caf::typed_actor<caf::reacts_to<standing>>;
 
 /// The links as their own process sees them.
 using local_links_actor = links_actor::extend_with<standing_actor>::extend<
   // From the gate.
   caf::reacts_to<gate_event>,
-  // The node and, on the director, the director of this process: sent once, first of all.
+  // The node and, if it is here, the director of this process. Sent once, before all else.
   caf::reacts_to<local_node_actor, director_actor>,
-  // Tell all others that the run is over; answered when they have gone.
+  // Sends all other processes a farewell; answered when they have gone.
   caf::replies_to<atom::stop, farewell>::with<atom::stop>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
 
-/// Whoever waits for the end of this process's part.
+/// Waits for the end of this process's part.
 using process_observer = caf::typed_actor<caf::reacts_to<process_news>>;
 
-/// Links -> links, over the connection between them: once by the dialling side, which is answered
-/// with the other's own. Idempotent.
+/// Links -> links, over their connection: the dialling side sends its introduction once, the other
+/// side answers with its own. Idempotent.
 struct introduction {
   member who;                   ///< the incarnation is that of this connection, or a later one
-  node_actor node;              ///< its part of the run
-  director_link_actor director; ///< null unless the director is there
-  links_actor links;            ///< the sender, to be watched: gone means the connection is
+  node_actor node;              ///< the process's node
+  director_link_actor director; ///< null unless the director is in that process
+  links_actor links; ///< the sender, to be monitored: it is down when the connection is lost
   bool wants_answer = false;
   carrier_offer carrier = {}; ///< of the link that is being made
 
@@ -68,8 +68,8 @@ struct gate_event {
   gate_news what;
 };
 
-/// Links -> whoever waits. A line for people, or the end of this process's part. Never crosses a
-/// wire.
+/// Links -> the process's observer. A line for people, or the end of this process's part. Never
+/// crosses a wire.
 struct process_news {
   std::string line;
   bool is_end = false;
@@ -80,9 +80,9 @@ struct process_news {
 /// a wire.
 struct standing {
   view_number view;
-  uint64_t incarnation = 0; ///< of the life that was looked for
+  uint64_t incarnation = 0; ///< of the life that this process joined as
   bool takes_part = false;
-  std::string misfit; ///< why the view cannot be followed here; empty: it can
+  std::string misfit; ///< why this process cannot follow the view; empty: it can
 };
 
 } // namespace troupe

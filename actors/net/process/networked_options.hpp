@@ -1,4 +1,4 @@
-// What a networked process (networked_process.hpp) is told when it is made.
+// The options of a networked process (networked_process.hpp).
 
 #pragma once
 
@@ -25,41 +25,42 @@ struct test_hooks;      // actors/base/test_hooks.hpp
 
 struct networked_options {
   cluster_plan cluster;
-  std::string own_name; ///< which of the nodes this process is
-  /// A socket from who started this process, bound to the node's address and not listening yet: the
-  /// node listens on it and closes it. -1: it binds one itself.
+  std::string own_name; ///< the node that this process is
+  /// A socket that the parent process has bound to the node's address, not listening yet. The node
+  /// listens on it and closes it. -1: the node binds one itself.
   int inherited_listen_fd = -1;
-  /// What connections are secured with. Absent: they are plain, and whoever reaches the port can
-  /// take part, so it is to be one of loopback or `cluster.insecure` set.
+  /// The files that secure connections. Absent: connections are plain, and any process that reaches
+  /// the port can take part. Then the port must be on loopback, or `cluster.insecure` set.
   std::optional<tls_files> tls;
   job resolved; ///< the same in every process but for what placement and paths say
   std::shared_ptr<const prepared_data> data;
 
-  /// Where checkpoints go, and one to go on from: on the director only. Null: none are written.
+  /// Receives checkpoints, and one to resume from: on the director only. Null: none are written.
   std::shared_ptr<checkpoint_store> checkpoints;
   std::optional<checkpoint> resume_from;
-  /// A folder for the best version and the result, on the director of several: a model may be larger
-  /// than its memory. They are gone with the process. Empty: the checkpoints' one, or, where there
-  /// are none, memory.
+  /// A folder for the best version and the result, on the director of several processes: a model
+  /// may be larger than its memory. The files end with the process. Empty: the checkpoints' folder,
+  /// or memory without one.
   std::string scratch_folder;
 
   /// Called with each progress message, on the thread that waits; on the director only.
   std::function<void(const training_progress&)> on_progress;
-  /// Told once a second, and at the end, how training goes, on the thread that waits; on the
-  /// director only. Empty: nobody asks.
+  /// Called with the status once a second, and at the end, on the thread that waits; on the
+  /// director only. May be empty.
   std::function<void(const training_status&)> on_status;
-  /// Called with the result on the director, before the others are told that the run is finished:
-  /// what it throws they are told instead, and `wait` throws it.
+  /// Called with the result on the director, before the farewell to the other processes. If it
+  /// throws, the farewell has that failure, and `wait` throws it.
   std::function<void(training_result&)> keep;
-  /// Called with one line about each change among the others (linked, lost, refused, cannot be
+  /// Called with one line about each change of another process (linked, lost, refused, cannot be
   /// reached), on the thread that waits.
   std::function<void(const std::string&)> on_news;
-  /// Asked about ten times a second, on the thread that waits. True stops training at a version
-  /// when this is the director; any other process leaves after a moment, in which the director may
-  /// turn out to stop too (coordinators/run/stop_signals.hpp).
+  /// Called about ten times a second, on the thread that waits. On the director true stops training
+  /// at a version. Any other process leaves after a moment, in which the director may stop, too
+  /// (coordinators/run/stop_signals.hpp).
   std::function<bool()> stop_requested;
 
-  /// For a hello, and then for the introductions: a connection that stalls longer is made anew.
+  /// Time for a hello, and again for the introductions: a connection that stalls longer is made
+  /// anew.
   milliseconds introduction_deadline{5'000};
 
   std::shared_ptr<test_hooks> hooks;   ///< for tests; null: none

@@ -43,11 +43,11 @@ namespace troupe {
 
 namespace {
 
-// What CAF knows a process by. By itself CAF takes the machine's network cards and the process number: two
-// containers on one network, each with process 1, would be one node to it, and never linked.
+// The identity of a process for CAF. CAF's own is made of the machine's network cards and the process number. Two
+// containers on one network, each with process 1, would be one node to CAF, and never linked.
 
-/// Modules begin in order of their numbers: this one after the middleman, which sets the identity, and before
-/// anything is spawned.
+/// Modules begin in order of their numbers: this one after the middleman, which sets the identity, and before the first
+/// spawn.
 class node_identity : public caf::actor_system::module {
 public:
   explicit node_identity(caf::actor_system& system) : system_(system) {}
@@ -75,7 +75,7 @@ void draw_node_identity(caf::actor_system_config& config) {
   });
 }
 
-// A node that is served in turns with the sockets of its carriers (node_loop.hpp).
+// A node that the node loop serves in turns with the sockets of its carriers (node_loop.hpp).
 
 class looped_node
   : public caf::stateful_actor<node_state, rounds_by_default<local_node_actor::base>> {
@@ -116,10 +116,10 @@ local_node_actor spawn_looped(caf::actor_system& system, const std::shared_ptr<n
   return system.spawn<looped_node>(loop, options, local);
 }
 
-/// How often a waiting process asks whether it should stop.
+/// How often a waiting process calls `stop_requested`.
 constexpr milliseconds stop_poll_interval{100};
 
-/// How long the director's process waits for the others to hear that the run is over.
+/// How long the director's process waits until the others have its farewell.
 constexpr milliseconds farewell_deadline{2'000};
 
 /// How long the parts of a process may take to end. They compute nothing, so this is never reached.
@@ -129,7 +129,7 @@ constexpr milliseconds end_deadline{10'000};
 /// would otherwise keep a thread for good; far fewer cost a switch for each message.
 constexpr size_t messages_per_turn = 8;
 
-/// Twice the longest pause between two attempts to dial, and time for one: who lives is back by then.
+/// Twice the longest pause between two attempts to dial, and time for one: a live process is back by then.
 constexpr milliseconds lost_patience_min{5'000};
 
 milliseconds lost_patience(const cluster_timeouts& timeouts) {
@@ -142,7 +142,7 @@ director_options options_of_director(const networked_options& x, const model& ne
   for (const auto& node : x.cluster.nodes)
     result.membership.expected.push_back({node.name, node.replica_count, node.shard_count});
   result.membership.home = x.own_name;
-  // Each replica has a part: the parameter server decides who gets work.
+  // Each replica gets a slice: the parameter server decides which one gets work.
   if (has_server(x.resolved.training))
     result.membership.slice_count = std::max<size_t>(1, x.cluster.replica_count());
   result.membership.min_nodes = x.cluster.min_nodes;
@@ -150,14 +150,14 @@ director_options options_of_director(const networked_options& x, const model& ne
   result.membership.lost_after = x.cluster.timeouts.lost_after;
   result.membership.join_timeout = x.cluster.timeouts.join;
   result.rule.checkpoint_every = x.checkpoints ? x.resolved.checkpoint.every_steps : 0;
-  if (!has_server(x.resolved.training)) // a parameter server sees to it by itself
+  if (!has_server(x.resolved.training)) // a parameter server counts lost work itself
     result.lost_work = {x.resolved.runtime.attempts, lost_patience(x.cluster.timeouts)};
   result.resume_from = x.resume_from;
   result.exchange.window_bytes = link_credit_of(x.cluster.nodes.size());
   return result;
 }
 
-/// Null where parameters are kept in memory: there is no folder, or nobody to get them from.
+/// Null where parameters stay in memory: there is no folder, or no other process.
 std::shared_ptr<scratch_pool> scratch_of(const networked_options& x, size_t parameter_count) {
   if (x.cluster.nodes.size() <= 1 || (x.scratch_folder.empty() && !x.checkpoints))
     return nullptr;
@@ -181,8 +181,8 @@ void configure_node(caf::actor_system_config& config, const cluster_timeouts& ti
   configure(config);
   config.load<caf::io::middleman>();
   draw_node_identity(config);
-  // What comes over a wire is read on the thread it comes to: with workers it would queue behind
-  // replicas that compute, for seconds.
+  // Messages from a wire are read on the middleman's thread: with workers they would queue behind computing replicas,
+  // for seconds.
   config.set("middleman.workers", size_t{0});
   config.set("middleman.heartbeat-interval", caf::timespan{timeouts.heartbeat});
   config.set("middleman.connection-timeout", caf::timespan{timeouts.lost_after});
@@ -225,7 +225,7 @@ struct networked_process::parts {
   networked_options options;
   caf::actor_system& system;
   caf::scoped_actor self;
-  std::set<caf::actor_addr> watched_; ///< whose end `self` is still to be told
+  std::set<caf::actor_addr> watched_; ///< whose down messages `self` has not got yet
   std::shared_ptr<node_loop> loop_;   ///< where the node lives
   std::unique_ptr<process> process_;
   director_actor director_; ///< null unless the plan puts it here
@@ -234,7 +234,7 @@ struct networked_process::parts {
   std::optional<process_news> end_;
   std::optional<training_finished> finished_;
   leave_rule leaving_;
-  /// The director has asked everybody to hold; set by the node.
+  /// The director has asked all processes to hold; set by the node.
   std::shared_ptr<std::atomic<bool>> run_stops_ = std::make_shared<std::atomic<bool>>(false);
 };
 
@@ -244,7 +244,7 @@ void networked_process::parts::start() {
   const auto& here = node_of(options.cluster, options.own_name);
   auto for_gate = gate_options_of(to_string(system.node()), options);
   const auto term = for_gate.facts.term;
-  gate_ = std::make_shared<gate>(std::move(for_gate)); // before anybody is spawned
+  gate_ = std::make_shared<gate>(std::move(for_gate)); // before the first spawn
   loop_ = std::make_shared<node_loop>(system);
   loop_->start();
   const auto carrying = std::make_shared<carriers>(loop_, carrier_options_of(options, gate_));
@@ -347,8 +347,8 @@ void networked_process::parts::watch(const Handle& actor) {
   watched_.insert(actor.address());
 }
 
-// A message that comes while a scoped actor ends can be lost without being freed. It keeps its
-// sender, and the actor system waits for that thread for ever: so the last ones are taken here.
+// A message that comes while a scoped actor ends can be lost without being freed. Such a message keeps its sender
+// alive, and the actor system waits for the sender's thread for ever. So the last messages are received here.
 void networked_process::parts::wait_for_ends() {
   while (!watched_.empty())
     self->receive([this](const caf::down_msg& news) { watched_.erase(news.source); },
@@ -451,7 +451,7 @@ void networked_process::parts::keep(training_result& result) {
 
 void networked_process::parts::say_goodbye(uint8_t code, const std::string& reason) {
   self->request(links_, farewell_deadline, atom::stop_v, farewell{code, reason})
-    .receive([](atom::stop) {}, [](const caf::error&) {}); // who has not heard it finds out
+    .receive([](atom::stop) {}, [](const caf::error&) {}); // the others notice the lost link
 }
 
 networked_process::networked_process(caf::actor_system& system, networked_options options) {

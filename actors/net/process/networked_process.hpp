@@ -4,9 +4,9 @@
 //   networked_process here{system, options};   // listens, dials every node before it in the plan
 //   auto end = here.wait();                    // trains with the others, until the director ends
 //
-// It owns the replicas and shards of the process, the director if the plan puts it here, the gate
-// (actors/net/gate/gate.hpp) and the links (actors/net/links/links.hpp) over which they meet the
-// others. The trained bits are those of `train` in one process, whatever the plan.
+// It owns the process's replicas and shards, the director if the plan puts it here, the gate
+// (actors/net/gate/gate.hpp), and the links to other processes (actors/net/links/links.hpp). The
+// trained bits are those of `train` in one process, whatever the plan.
 
 #pragma once
 
@@ -23,19 +23,19 @@
 
 namespace troupe {
 
-/// How a process's part came to its end.
+/// How a process's part of the run ended.
 struct networked_end {
   std::optional<training_result> training; ///< on the director only
   std::string reason;                      ///< in words: "finished", "left on request"
 };
 
-/// Sets what nodes need of CAF (its middleman, heartbeats, timeouts, fairness) and adds Troupe's
-/// message types; call it instead of `configure`, before making the actor system.
+/// Sets CAF's middleman, heartbeats, timeouts and fairness for nodes, and adds Troupe's message
+/// types. Call it instead of `configure`, before making the actor system.
 void configure_node(caf::actor_system_config& config, const cluster_timeouts& timeouts);
 
 class networked_process {
 public:
-  /// Listens and starts everybody; nothing is waited for.
+  /// Listens and starts all actors, without waiting.
   ///
   /// Throws failure: bad_job when the plan or the job cannot work; cannot_create when the port is
   /// in use; missing_input or no_permission when it cannot listen there; the same and bad_data when
@@ -43,7 +43,7 @@ public:
   /// internal when `configure_node` was not called.
   networked_process(caf::actor_system& system, networked_options options);
 
-  /// Ends all its actors and connections, without a word to the others.
+  /// Ends all its actors and connections, without a farewell to the other processes.
   ~networked_process();
   networked_process(const networked_process&) = delete;
   networked_process& operator=(const networked_process&) = delete;
@@ -51,7 +51,7 @@ public:
   /// The port it listens on: the picked one when the plan says 0.
   uint16_t port() const;
 
-  /// Waits for the end of the run. The director tells the others before it returns.
+  /// Waits for the end of the run. On the director it sends the other processes a farewell first.
   ///
   /// Throws failure: as `train` does on the director; on the others mismatch or no_permission when
   /// they were refused, unavailable when the director could not be reached or was lost for longer

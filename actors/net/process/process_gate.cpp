@@ -26,14 +26,14 @@ namespace troupe {
 
 namespace {
 
-/// How often who tells the others that the run is over asks whether it should stop.
+/// How often `tell_that_it_is_over` calls `stop_requested`.
 constexpr milliseconds told_poll_interval{100};
 
-/// Bytes of a job or a plan in words: any job fits, and the plan of fifty nodes. Both and all else
-/// fit in a hello.
+/// Most bytes of a job or a plan in words: any job fits, and a plan of fifty nodes. Both fit in a
+/// hello with the rest.
 constexpr size_t words_max = 5'000;
 
-/// Of a value in words.
+/// Most bytes of a value in words.
 constexpr size_t value_max = 40;
 constexpr size_t value_beginning = 24;
 
@@ -41,7 +41,7 @@ std::string digest_of(const std::string& text) {
   return sha256_hex(std::as_bytes(std::span{text}));
 }
 
-/// A line "key = value" whose value is not too long: of such a one the beginning, and a digest.
+/// Shortens a line "key = value" with a long value to the value's beginning and a digest.
 std::string short_line(const std::string& line) {
   const auto equals = line.find(" = ");
   const auto begin = equals == std::string::npos ? 0 : equals + 3;
@@ -66,7 +66,8 @@ std::string words_of(const std::string& text) {
   return result + "sha256 = " + digest_of(text);
 }
 
-/// What is no part of a job's identity but must be the same for all who train together.
+/// The settings that are no part of a job's identity but must be the same in all processes of a
+/// run.
 std::string directive_of(const job& resolved, const timeline& plan) {
   std::string metrics;
   for (const auto& name : resolved.training.metrics)
@@ -77,8 +78,8 @@ std::string directive_of(const job& resolved, const timeline& plan) {
          "\ncheckpoint.every_steps = " + std::to_string(resolved.checkpoint.every_steps) + metrics;
 }
 
-/// Who carries what is said by the director's views; each process is made for models that are split
-/// so, or not at all.
+/// How the model is split. The director's views place its parts, but each process is built for one
+/// way of splitting.
 std::string words_of_split(const parallel_options& x) {
   return "\nparallel.tensor = " + std::to_string(x.tensor) +
          "\nparallel.pipeline = " + std::to_string(x.pipeline) +
@@ -162,7 +163,7 @@ gate_options gate_options_of(const std::string& process, const networked_options
 
 carrier_options carrier_options_of(const networked_options& x, const std::weak_ptr<gate>& door) {
   carrier_options result;
-  // Vectors of orders are not to overtake their headers, which are messages.
+  // Vectors of orders must not overtake their headers, which are messages.
   result.choice = has_server(x.resolved.training) ? carrier_choice::messages : x.cluster.carrier;
   result.dial = [door](const std::string& peer, uint64_t token) {
     if (const auto here = door.lock())
@@ -193,7 +194,7 @@ void tell_that_it_is_over(const networked_options& options, const std::string& h
   while (told.size() + 1 < options.cluster.nodes.size() && moment::clock::now() < due &&
          !(options.stop_requested && options.stop_requested()))
     changed.wait_for(lock, told_poll_interval);
-  lock.unlock(); // the gate's thread may be about to tell
+  lock.unlock(); // the gate's thread may be in the callback, which takes the lock
 }
 
 } // namespace troupe

@@ -1,6 +1,6 @@
-// The gate of a process of a cluster: what it says of itself, where it listens, whom it dials. A
-// running process has one (networked_process.hpp), and so has, for a moment, the director of a run
-// that turns out to be over.
+// The gate's options for a process of a cluster: the facts of its hello, the address it listens on,
+// the nodes it dials. A running process has a gate (networked_process.hpp), and so has, for a
+// moment, the director of a run that is already over.
 
 #pragma once
 
@@ -23,22 +23,22 @@ const cluster_node& node_of(const cluster_plan& plan, const std::string& own_nam
 /// Throws failure(bad_job) unless names are unique and there is one director.
 void expect_sound(const cluster_plan& plan);
 
-/// The same with the plan that the job is trained by: one with a parameter server has all shards in one
+/// The options with the plan for training: a job with a parameter server has all shards in one
 /// place.
 networked_options with_placed_server(networked_options options);
 
-/// For the process that the actor system calls `process`. The later one of the plan dials the
-/// earlier one. Who comes before the director asks it all the same whether anything differs: with
-/// files in different orders each could wait for the other to dial.
+/// The gate's options; `process` is the actor system's name of this process. Of two nodes the later
+/// one in the plan dials the earlier one. A node before the director still asks it whether anything
+/// differs: with plans in different orders each could wait for the other to dial.
 gate_options gate_options_of(const std::string& process, const networked_options& x);
 
-/// How the process's carriers come about; connections of their own are dialled through its gate.
+/// The options of the process's carriers; their own connections are dialled through its gate.
 carrier_options carrier_options_of(const networked_options& x, const std::weak_ptr<gate>& door);
 
-/// For a director that finds its run finished: tells every other node of the plan who dials, or is
-/// dialled, that there is nothing to do (`how`, in words), so that none waits for the join timeout.
-/// Returns when all were told, after `patience`, or when it is asked to stop. Needs no actor
-/// system. Throws failure as the constructor of `networked_process` does.
+/// For a director that finds its run finished: refuses every other node of the plan that dials or
+/// is dialled, with `how` as reason, so that none waits for the join timeout. Returns when all
+/// nodes know, after `patience`, or when `stop_requested` returns true. Needs no actor system.
+/// Throws failure as the constructor of `networked_process` does.
 void tell_that_it_is_over(const networked_options& options, const std::string& how,
                           milliseconds patience);
 

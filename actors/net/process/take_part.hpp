@@ -21,10 +21,10 @@ namespace troupe {
 struct training_status; // actors/protocol/status_messages.hpp
 
 struct take_part_options {
-  /// The job's rows when the application has them (`load_data`, `prepare_data`); null: they are
-  /// read as the job says. Every node must have the same.
+  /// The job's rows if the application has them (`load_data`, `prepare_data`); null: the job's files are read. Every
+  /// node must have the same rows.
   std::shared_ptr<const prepared_data> data;
-  /// What connections are secured with, as in `networked_options`.
+  /// The files that secure connections, as in `networked_options`.
   std::optional<tls_files> tls;
   /// On the director only, as in `train_options`.
   std::shared_ptr<checkpoint_store> checkpoints;
@@ -32,9 +32,9 @@ struct take_part_options {
   std::function<void(training_result&)> keep; ///< likewise, as in `networked_options`
   std::function<void(const training_progress&)> on_progress;
   std::function<void(const training_status&)> on_status; ///< likewise
-  /// Called with one line about each change among the others, and about what is waited for.
+  /// Called with one line about each change of another process, and about waits.
   std::function<void(const std::string&)> on_news;
-  /// Asked about ten times a second. True: leave; on the director, stop training at a version.
+  /// Called about ten times a second. True: the process leaves; on the director, training stops at a version.
   std::function<bool()> stop_requested;
 };
 
@@ -42,9 +42,9 @@ struct take_part_options {
 /// when the run has ended. Callbacks come on the calling thread, which only waits; replicas and
 /// shards run on the threads of `system`, beside the application's own actors.
 ///
-/// The job and the names, addresses and order of the nodes must be those that every other process
-/// has, be it told by a cluster file or, as here, by structs. `x.training.replicas` is ignored: the
-/// nodes say how many, and `x.parallel` how many of them share a model. `x.runtime` and `x.output` are for the command.
+/// The job and the names, addresses and order of the nodes must be the same in every process, whether from a cluster
+/// file or, as here, from structs. `x.training.replicas` is ignored: the nodes give the number of replicas, and
+/// `x.parallel` how many of them share a model. `x.runtime` and `x.output` are for the command.
 ///
 /// Returns the trained model on the director and, on any other node, why its part is over. Throws
 /// failure as `networked_process` does, and what reading the data throws.

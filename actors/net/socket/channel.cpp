@@ -15,8 +15,8 @@ namespace troupe {
 
 namespace {
 
-/// Connections that wait to be accepted: those of a whole cluster at once, and of a few hundred
-/// strangers before it. With more the kernel turns them away, and they come again in a second.
+/// Connections that may wait to be accepted: those of a whole cluster at once, and of a few hundred
+/// strangers before it. The kernel refuses more, and they come again in a second.
 constexpr int backlog = 1024;
 
 std::string words_of(int error) {
@@ -149,7 +149,7 @@ owned_socket listen_on(const socket_address& where) {
   auto result = make_socket(where);
   if (!result)
     throw_listen_failure(where, errno);
-  // A port whose last connections are still in their last wait can be had again at once.
+  // Allows binding a port again at once while its old connections are in TIME_WAIT.
   const int yes = 1;
   ::setsockopt(result.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(result.get(), address_of(where), static_cast<socklen_t>(where.size())) != 0 ||

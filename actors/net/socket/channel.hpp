@@ -1,4 +1,4 @@
-// A channel: an open socket of ours before the actor system has it. Never blocks.
+// A channel: an open socket of a process, before the actor system has it. Never blocks.
 //
 // A secured channel holds its TLS session beside the socket: the gate goes on with the handshake,
 // reading and writing go through the session, and `make_scribe` (handover.hpp) hands both over. A
@@ -40,28 +40,29 @@ public:
 
   int descriptor() const { return socket_.get(); }
   transfer read(std::string& onto);
-  /// The same up to the end of a line at most, when the peer writes a line at once: what follows it
-  /// stays in the socket.
+  /// Reads at most to the end of a line, if the peer writes a line at once. Later bytes stay in the
+  /// socket.
   transfer read_line(std::string& onto);
   transfer write(std::string_view bytes);
-  /// No more is written; the peer may still read what was.
+  /// Ends writing; the peer may still read what was written.
   void say_no_more();
-  /// Nothing when connecting has come to a good end, else why it failed.
+  /// Nothing when the connection succeeded, else why it failed.
   std::optional<std::string> connect_problem() const;
   owned_socket release() { return std::move(socket_); }
 
-  /// The first byte that the peer has said, which is still to be read; nothing when it has said
-  /// none yet, or has closed (then `read` tells).
+  /// The peer's next byte, without reading it; nothing when none has come, or the peer has closed
+  /// (then `read` shows it).
   std::optional<unsigned char> first_byte() const;
 
-  /// From now on this is a secured channel: hands are to be shaken before it is read or written.
+  /// Secures the channel: the handshake must be done before it is read or written.
   void secure(const tls_context& context, tls_side side);
-  /// Null when it is a plain one.
+  /// Null for a plain channel.
   tls_session* session() const { return session_.get(); }
   std::unique_ptr<tls_session> release_session() { return std::move(session_); }
-  /// What the peer still says is of no interest: read plainly, and thrown away.
+  /// Drops the session: later bytes of the peer are read unencrypted, to be thrown away.
   void forget_session() { session_.reset(); }
-  /// Bytes are here that the socket knows nothing of: do not wait for it.
+  /// True if the session holds bytes that the socket no longer announces: do not wait for the
+  /// socket.
   bool has_pending() const { return session_ && session_->has_pending(); }
 
 private:
@@ -69,7 +70,7 @@ private:
   std::unique_ptr<tls_session> session_; ///< goes before the socket
 };
 
-/// Begins to connect; the socket becomes writable when it has come to an end. `problem` says why
+/// Begins to connect; the socket becomes writable when this has succeeded or failed. `problem`: why
 /// there is no socket.
 owned_socket begin_connect(const socket_address& where, std::string& problem);
 
@@ -77,11 +78,11 @@ owned_socket begin_connect(const socket_address& where, std::string& problem);
 /// missing_input when the address is not one of this machine.
 owned_socket listen_on(const socket_address& where);
 
-/// The same with a socket that somebody has bound before this process began. Throws
-/// failure(io_error) when it is none.
+/// The same with a socket that the parent process has bound. Throws failure(io_error) when it is no
+/// socket.
 owned_socket listen_on_inherited(int descriptor);
 
-/// The next connection that waits, or none.
+/// The next waiting connection, or an empty socket.
 owned_socket accept_from(const owned_socket& listener);
 
 /// The address a socket is bound to; an empty one when it is none.

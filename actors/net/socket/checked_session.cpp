@@ -53,7 +53,7 @@ std::string_view checked_session::arrived() const {
   return {buffer_.data() + begin_, end_ - begin_};
 }
 
-// A whole one, or one that says it is too long.
+// True for a whole record, or one whose length is too large.
 bool checked_session::has_record() const {
   const auto x = arrived();
   return x.size() >= record_header_bytes &&
@@ -64,7 +64,7 @@ bool checked_session::has_pending() const {
   return opened_ > 0 || has_record();
 }
 
-// False when it is damaged.
+// Checks a record; false when it is damaged.
 bool checked_session::open_record() {
   const auto x = arrived();
   const auto bytes = x.substr(record_header_bytes, length_of(x));

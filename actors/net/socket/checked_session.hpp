@@ -1,13 +1,13 @@
-// A checked session on a plain socket of ours: what is written travels in records with a checksum,
-// and what is read has passed it. TCP's own sum has 16 bits, so some damage passes, and the actor
-// system believes its headers: a flipped bit in one could end a process. Here it ends the
-// connection, which is made anew; nobody above sees a damaged byte. Secured connections
+// A checked session on a plain socket: bytes travel in records with a checksum, and a reader gets
+// only bytes that passed it. TCP's own sum has 16 bits, so some damage passes. The actor system
+// trusts its headers: a flipped bit in one could end a process. Here damage ends the connection,
+// which is made anew; no damaged byte reaches the actor system. Secured connections
 // (tls_session.hpp) have this from TLS. It is no proof against malice.
 //
 //   record: length 4, checksum 8, bytes            numbers big-endian
 //
-// The checksum (XXH3) covers the bytes, their number and which record of the connection this is: a
-// record that is missing or comes twice is damage too.
+// The checksum (XXH3) covers the bytes, their number and the record's number in the connection: a
+// missing or repeated record counts as damage, too.
 
 #pragma once
 
@@ -27,15 +27,15 @@ inline constexpr size_t record_bytes_max = size_t{64} << 10; ///< without the he
 
 class checked_session {
 public:
-  /// The socket is open, does not block, outlives the session, and is not closed by it.
+  /// The socket must be open and non-blocking, and outlive the session, which does not close it.
   explicit checked_session(int descriptor);
 
-  /// What there is, up to the size of `onto`. A damaged record is the end.
+  /// Reads what has come, up to the size of `onto`. A damaged record ends the connection.
   transfer read(std::span<char> onto);
-  /// As much as the socket takes, in whole records. After less than all the rest comes next, and
-  /// nothing else.
+  /// Writes as much as the socket takes, in whole records. After a partial write the caller must
+  /// write the rest next.
   transfer write(std::string_view bytes);
-  /// Bytes wait here, of which the socket knows nothing.
+  /// True if the session holds bytes that the socket no longer announces.
   bool has_pending() const;
 
 private:

@@ -22,7 +22,7 @@ namespace troupe {
 
 namespace {
 
-/// Of a name in the domain name system.
+/// Longest name in the domain name system.
 constexpr size_t host_bytes_max = 253;
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
@@ -145,7 +145,7 @@ lookup::lookup(const endpoint& where, std::function<void()> wake)
     state_->result = std::make_shared<lookup_result>(std::move(numeric));
     return;
   }
-  // Nobody can end a getaddrinfo: the thread keeps what it needs and is left to itself.
+  // A getaddrinfo cannot be cancelled: the thread owns its data and is detached.
   try {
     std::thread{[where, wake = std::move(wake), shared = state_] {
       auto answer = std::make_shared<lookup_result>(ask(where, 0));

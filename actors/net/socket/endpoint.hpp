@@ -1,8 +1,8 @@
-// An endpoint: where a process listens, or is dialled. Text ("host:port", "[v6]:port") to a host
-// and a port, and from there to addresses of the operating system.
+// An endpoint: the host and port where a process listens or is dialled. Parses the text
+// ("host:port", "[v6]:port") and resolves it to addresses of the operating system.
 //
-// Asking for a name's addresses may block for as long as a name server pleases, so it happens on a
-// thread of its own that is waited for no longer than a deadline, and is left behind after it.
+// A lookup may block for as long as the name server takes. So it runs on a thread of its own; the
+// caller waits for it up to a deadline, then leaves it behind.
 
 #pragma once
 
@@ -26,8 +26,8 @@ struct endpoint {
   friend bool operator==(const endpoint&, const endpoint&) = default;
 };
 
-/// "localhost:4000" or "[::1]:4000". Throws failure(bad_job) that shows the text and says what is
-/// wrong with it.
+/// "localhost:4000" or "[::1]:4000". Throws failure(bad_job) with the text and what is wrong with
+/// it.
 endpoint parse_endpoint(std::string_view text);
 
 /// The text that parses to it.
@@ -58,14 +58,14 @@ private:
 };
 
 struct lookup_result {
-  std::vector<socket_address> addresses; ///< in the order they are to be tried
+  std::vector<socket_address> addresses; ///< in the order to try them
   std::string problem;                   ///< why there is none, in words
 };
 
-/// A question for a name's addresses that is under way. Numeric addresses are answered at once.
+/// A lookup under way of a name's addresses. Numeric addresses are answered at once.
 class lookup {
 public:
-  /// `wake` is called on another thread when the answer has come.
+  /// Calls `wake` on another thread when the answer has come.
   explicit lookup(const endpoint& where, std::function<void()> wake = {});
 
   /// The answer, or null while it is missing.
@@ -77,18 +77,19 @@ private:
   std::shared_ptr<state> state_;
 };
 
-/// Waits for the answer; after the deadline the answer is that there was none.
+/// Waits for the answer; after the deadline the result has no address and the problem.
 lookup_result resolve(const endpoint& where, milliseconds deadline);
 
-// ---- Sockets of ours ----
+// ---- Sockets ----
 
-/// 64 bits that nobody foresees: of a life, a link, a name.
+/// 64 unpredictable bits: for a life, a link, a name.
 uint64_t random_number();
 
-/// An error of reading or writing after which the socket is tried again when it is ready.
+/// True for an error of reading or writing after which the caller tries again when the socket is
+/// ready.
 bool is_for_later(int error);
 
-/// What came of reading or writing a socket, secured or not.
+/// The outcome of reading or writing a socket, secured or not.
 struct transfer {
   size_t byte_count = 0;   ///< 0: nothing now, try when the socket is ready
   bool is_over = false;    ///< the peer has closed, or the connection is lost

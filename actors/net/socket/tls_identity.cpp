@@ -21,8 +21,8 @@ namespace troupe {
 
 namespace {
 
-/// Of TLS 1.2: ephemeral keys and authenticated encryption. The quickest first: block by block, a
-/// longer key makes training slower and nothing here safer.
+/// Ciphers of TLS 1.2: ephemeral keys and authenticated encryption, the fastest first. A longer key
+/// would make training slower and nothing here safer.
 constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL:!eNULL:!PSK";
 constexpr const char* ciphers_of_1_3 =
   "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
@@ -34,7 +34,7 @@ void require(bool success) {
   }
 }
 
-/// Instead of asking the terminal for a password.
+/// Refuses a password instead of asking for one on the terminal.
 int no_password(char*, int, int, void*) {
   return -1;
 }
@@ -88,7 +88,7 @@ void expect_key(const identity_texts& own, const tls_files& files) {
 using certificate_pointer = std::unique_ptr<X509, decltype(&X509_free)>;
 using bio_pointer = std::unique_ptr<BIO, decltype(&BIO_free_all)>;
 
-/// Calls `take` with each certificate in `text`; false once it gives back false.
+/// Calls `take` with each certificate in `text`; false once `take` returns false.
 template <class Take>
 bool take_certificates(const std::string& text, Take take) {
   const bio_pointer source{BIO_new_mem_buf(text.data(), static_cast<int>(text.size())),
@@ -102,7 +102,7 @@ bool take_certificates(const std::string& text, Take take) {
     if (!take(x.get()))
       return false;
   }
-  ERR_clear_error(); // of reading on behind the last one
+  ERR_clear_error(); // the error of reading past the last certificate
   return true;
 }
 
@@ -149,7 +149,7 @@ void load_own(SSL_CTX* x, const identity_texts& own, const tls_files& files) {
   unfit("this certificate is not valid yet", files.certificate, "is this machine's clock right?");
 }
 
-/// Where no authority is at hand to say so.
+/// Checks the dates of a certificate without an authority.
 void expect_good_today(const certificate_facts& x, const tls_files& files) {
   const auto now = std::chrono::system_clock::now();
   if (now >= x.time.end)
@@ -158,7 +158,7 @@ void expect_good_today(const certificate_facts& x, const tls_files& files) {
     unfit_not_yet_valid(files);
 }
 
-/// As a peer will verify it.
+/// Verifies the own certificate as a peer will.
 void expect_signed(SSL_CTX* x, const tls_files& files) {
   STACK_OF(X509)* chain = nullptr;
   SSL_CTX_get0_chain_certs(x, &chain);
@@ -187,7 +187,7 @@ void expect_name(SSL_CTX* x, const tls_files& files, const std::string& name) {
 } // namespace
 
 tls_context load_tls(const tls_files& files, const std::string& name) {
-  // Each file is opened once: what was looked at is what counts.
+  // Each file is opened once, so the checked content is the content used.
   const auto authority = read_unchanged_file(files.authority);
   const auto own = read_own_files(files, name);
   read_certificate(authority, files.authority);

@@ -1,11 +1,10 @@
-// The identity of this process on secured connections: its certificate and key, and the authority
-// whose word counts. Both sides of a connection between processes have one; there is no anonymous
-// TLS there. A server for people (app/page) has one of the other kind: browsers show no
-// certificate, so visitors prove themselves by something else.
+// The identity of this process on secured connections: its certificate and key, and the authority that it trusts. Both
+// sides of a connection between processes have one; there is no anonymous TLS there. A server for people (app/page) has
+// the other kind, `for_anyone`: browsers show no certificate, so visitors prove themselves otherwise.
 //
 // TLS 1.2 or later, with ephemeral keys only, without renegotiation, compression or resumed
-// sessions: every connection checks every certificate anew. Files that are replaced count from the
-// next connection on, so certificates rotate under a run.
+// sessions: every connection checks every certificate anew. Replaced files count from the next connection on, so
+// certificates can be renewed during a run.
 
 #pragma once
 
@@ -33,27 +32,26 @@ using tls_context = std::shared_ptr<ssl_ctx_st>;
 /// holds something else.
 tls_context load_tls(const tls_files& files, const std::string& name);
 
-/// For a server that asks nobody for a certificate, and nothing else: what it makes can dial nobody,
-/// and trusts nobody. `files.authority` is not read; the certificate may be of any authority, or its
-/// own. Throws as load_tls.
+/// For a server that asks clients for no certificate. The context cannot dial and trusts no peer. `files.authority` is
+/// not read; the certificate may be of any authority, or self-signed. Throws as load_tls.
 tls_context load_tls_for_anyone(const tls_files& files);
 
 class tls_identity {
 public:
   /// Throws as load_tls.
   tls_identity(const tls_files& files, const std::string& name);
-  /// Of a server that anybody may visit. Throws as load_tls_for_anyone.
+  /// The identity of a server that any client may visit. Throws as load_tls_for_anyone.
   static tls_identity for_anyone(const tls_files& files);
 
-  /// For a new connection: of the files as they are now. While they do not fit, as between the
-  /// replacing of two of them, it is the last that did.
+  /// The context for a new connection, from the files as they are now. While the files do not fit, as when only one of
+  /// two is replaced, the last good context.
   const tls_context& current();
 
-  /// Why the files as they are now were not taken; told once for each change.
+  /// Why the current files do not fit; returned once for each change.
   std::optional<std::string> take_problem();
 
 private:
-  /// Of a file: another one, or another content, has another.
+  /// Identifies a file's content: a changed or replaced file has another stamp.
   struct stamp {
     int64_t changed_ns = 0;
     uint64_t number = 0;

@@ -16,8 +16,8 @@ namespace troupe {
 
 namespace {
 
-// How OpenSSL reads and writes a socket of ours: as its own way does, but that writing to a
-// connection which the peer has closed is an error like others and no signal to the process.
+// OpenSSL's reading and writing of a socket, as its own socket BIO does. But writing to a
+// connection that the peer has closed is an error here, and no signal to the process.
 
 int descriptor_of(BIO* bio) {
   return static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio)));
@@ -39,7 +39,7 @@ int write_socket(BIO* bio, const char* bytes, int size) {
   return static_cast<int>(count);
 }
 
-// There is nothing to flush, and nothing else is asked of a socket.
+// Nothing to flush, and no other control is needed.
 long control(BIO*, int what, long, void*) {
   return what == BIO_CTRL_FLUSH ? 1 : 0;
 }
@@ -57,8 +57,8 @@ const BIO_METHOD* method() {
   return result.get();
 }
 
-/// For an open socket, which is not closed with it. Null when there is no memory; the session that
-/// takes it frees it.
+/// A BIO for an open socket, which it does not close. Null without memory. The session that takes
+/// it frees it.
 BIO* make_socket_bio(int descriptor) {
   auto* result = BIO_new(method());
   if (result == nullptr)
@@ -68,10 +68,10 @@ BIO* make_socket_bio(int descriptor) {
   return result;
 }
 
-/// Ten records of the largest size, and what each has beside its bytes.
+/// Ten records of the largest size, with their overhead.
 constexpr size_t read_ahead_bytes = size_t{165} << 10;
 
-/// The most that is written at once: bytes that wait for one peer keep no other waiting for long.
+/// Most bytes written at once, so that one peer does not keep others waiting for long.
 constexpr size_t write_bytes_max = size_t{1} << 18;
 
 transfer closed() {
@@ -86,7 +86,7 @@ transfer refused(std::string why) {
   return {0, true, std::move(why), true};
 }
 
-/// We do not believe the peer.
+/// This side refuses the peer.
 transfer disbelief(long why) {
   switch (why) {
   case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -106,7 +106,7 @@ transfer disbelief(long why) {
   }
 }
 
-/// The peer does not believe us. The numbers are those of RFC 8446, section 6.
+/// The peer refuses this side. Alert numbers of RFC 8446, section 6.
 transfer alert(int number) {
   switch (number) {
   case SSL_AD_CERTIFICATE_EXPIRED:
@@ -130,12 +130,12 @@ transfer alert(int number) {
   }
 }
 
-/// What came first is another language; the library knows one of them by name.
+/// The peer's first bytes are no TLS; the library recognises HTTP by name.
 bool is_no_tls(int reason) {
   return reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST;
 }
 
-/// What the library left behind when it gave up.
+/// The failure from the library's error queue.
 transfer explanation(const SSL* session) {
   const auto code = ERR_get_error();
   const int reason = ERR_GET_REASON(code);
@@ -200,7 +200,7 @@ transfer tls_session::outcome_of(int result, size_t byte_count) {
   }
 }
 
-// Its buffer is made anew in the new size, unless something lies in it already.
+// Makes the buffer anew in the new size, unless it holds bytes already.
 void tls_session::read_ahead() {
   SSL_free_buffers(session_.get());
   SSL_set_default_read_buffer_len(session_.get(), read_ahead_bytes);

@@ -1,6 +1,5 @@
-// A TLS session on a socket of ours: the handshake, step by step and without blocking, then what is
-// read and written, then the names that the peer's certificate proves. Why a session failed is told
-// in words for people, from either side: what we refuse and what the peer refuses.
+// A TLS session on a socket: the handshake, step by step and without blocking, then reading and writing, and the names
+// that the peer's certificate proves. It explains a failure in words for people, whichever side refused.
 
 #pragma once
 
@@ -21,38 +20,38 @@ namespace troupe {
 
 enum class tls_side : uint8_t { accepts, dials };
 
-/// The first byte of whatever TLS says: of a handshake, or of a refusal.
+/// The first byte of a TLS handshake, or of an alert.
 inline constexpr unsigned char tls_handshake_byte = 0x16;
 inline constexpr unsigned char tls_alert_byte = 0x15;
 
 class tls_session {
 public:
-  /// The socket is open, does not block, outlives the session, and is not closed by it.
+  /// The socket must be open and non-blocking, and outlive the session, which does not close it.
   tls_session(tls_context context, int descriptor, tls_side side);
 
   enum class progress : uint8_t { done, wants_to_read, wants_to_write, failed };
-  /// Goes on as far as the socket permits; again when it is ready.
+  /// Continues the handshake as far as the socket permits. Call it again when the socket is ready.
   progress shake_hands();
-  /// Why it failed; with `is_refusal` trying again is of no use.
+  /// Why the session failed; with `is_refusal` a new attempt is useless.
   const transfer& problem() const { return problem_; }
-  /// It failed because what the peer said first is no TLS at all.
+  /// True if it failed because the peer's first bytes are no TLS.
   bool has_met_no_tls() const { return has_met_no_tls_; }
 
-  /// From now on several records are taken from the socket at once, where a stream of large ones is read to its end
-  /// each time: with `has_pending` nobody learns of what was read ahead.
+  /// From now on several records are read from the socket at once. Only for callers that always read until nothing is
+  /// left: `has_pending` does not report bytes read ahead.
   void read_ahead();
-  /// What there is, up to the size of `onto`.
+  /// Reads what has come, up to the size of `onto`.
   transfer read(std::span<char> onto);
-  /// The same, but no more than the peer wrote at once.
+  /// The same, but at most one record of the peer.
   transfer read_record(std::span<char> onto);
-  /// As much as the socket takes. After less than all the rest comes next, and nothing else.
+  /// Writes as much as the socket takes. After a partial write the caller must write the rest next.
   transfer write(std::string_view bytes);
-  /// Bytes wait here, of which the socket knows nothing.
+  /// True if the session holds bytes that the socket no longer announces.
   bool has_pending() const;
-  /// Tells the peer that no more is written.
+  /// Sends the peer the end of writing.
   void say_no_more();
 
-  /// DNS names in the certificate of the peer, once hands are shaken.
+  /// DNS names in the peer's certificate, after the handshake.
   std::vector<std::string> peer_names() const;
 
 private:
