@@ -30,8 +30,8 @@ public:
   void set_window(std::shared_ptr<const element_window> window);
   std::shared_ptr<const element_window> window() const;
 
-  /// The buffer of `version`, made when first asked for. A shard that asks for v + 1 has seen every
-  /// replica work on v, so no shard will ask for v - 1 again, and its buffer is dropped. Thread-safe.
+  /// The buffer of `version`, made when first asked for. A shard that asks for v + 1 has seen every replica work on v.
+  /// So no shard will ask for v - 1 again, and its buffer is dropped. Thread-safe.
   float_window at(uint64_t version);
   buffer of(uint64_t version) { return at(version).storage; }
 

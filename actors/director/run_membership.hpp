@@ -28,8 +28,8 @@ namespace troupe {
 // Run watch: finds hanging processes and a run that stands still. It limits how long a stop waits, and decides when to
 // tell people of a wait. A plain object: signs of progress go in, decisions come out.
 //
-//   moved (a version or a view) ..... told to people 2 s later, then ever more seldom
-//   worked (also a piece, a write) .. nobody for 3 x lost_after: the run stands still
+//   not moved (no new version or view) for 2 s ........... people are told, then ever more seldom
+//   not worked (also no piece or write) for 3 x lost_after .. the run stands still
 //
 // coordinators/membership/work_watch.hpp argues the times, coordinators/run/waits.hpp the lines.
 

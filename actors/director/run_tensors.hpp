@@ -3,7 +3,7 @@
 //
 //   fetch --- pieces come --> on_fetched
 //   draft --- state comes --> last_checkpoint, being written --> on_checkpoint
-//   begin_term --- who asks for state ---> it is read from the checkpoint's file, piece by piece
+//   begin_term --- a process asks for state ---> it is read from the checkpoint's file, piece by piece
 //
 // A model may be larger than the director's memory. So received pieces of a checkpoint go to its file at once, and so
 // do fetched parameters where there is scratch room.

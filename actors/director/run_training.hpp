@@ -22,7 +22,7 @@
 
 namespace troupe {
 
-// Run end: which version a run ends with, and what is still missing for it. A plain object.
+// Run end: the version that a run ends with, and the missing parts of its result. A plain object.
 //
 //   open --name--> named --set_parameters, all counted and written--> complete
 //    ^               |

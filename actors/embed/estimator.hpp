@@ -68,9 +68,9 @@ struct matrix_view {
   size_t columns = 0;
 };
 
-/// Shapes: N rows, F features, K classes, T targets. Throws std::invalid_argument when sizes do
-/// not fit each other or the model, and std::logic_error for what needs a model before there is
-/// one, or asks classes of a model of numbers.
+/// Shapes: N rows, F features, K classes, T targets. Throws std::invalid_argument when sizes do not fit each other or
+/// the model. Throws std::logic_error for a call that needs a model before there is one, or classes of a model of
+/// numbers.
 class estimator {
 public:
   using matrix = xt::xtensor<float, 2, xt::layout_type::row_major>;
@@ -82,11 +82,11 @@ public:
   /// estimator.
   explicit estimator(caf::actor_system& system, estimator_options options = {});
 
-  /// Learns classes: any numbers, at least two different ones. A second `fit` starts anew. With an actor system
-  /// of its own it reads the features where they lie until it returns, and copies none, unless a step is of all
-  /// rows (`training.batch_size` 0) and they are standardised or some are for validation.
-  /// Throws failure: bad_job, bad_data, naming row and column, for values that are not finite, diverged (the model
-  /// then is what it was); internal when called in a handler of an actor of the application's system (train.hpp).
+  /// Learns classes: any numbers, at least two different ones. A second `fit` starts anew. With an actor system of its
+  /// own it reads the features in place until it returns. It copies them only if a step is of all rows
+  /// (`training.batch_size` 0) and they are standardised or some are for validation. Throws failure: bad_job, bad_data,
+  /// naming row and column, for values that are not finite, diverged (the model then is what it was); internal when
+  /// called in a handler of an actor of the application's system (train.hpp).
   void fit(const matrix_view& features, std::span<const int32_t> labels);
 
   /// Learns one target (N), or T of them (N x T).

@@ -31,7 +31,7 @@ struct online_options {
   std::shared_ptr<const model> network;
   const_buffer parameters;
   online_learner_options rule{};
-  std::optional<online_rows> validation{}; ///< none: only what is not finite is rolled back
+  std::optional<online_rows> validation{}; ///< none: rolls back only values that are not finite
 };
 
 class online_state {

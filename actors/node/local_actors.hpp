@@ -14,8 +14,8 @@
 
 namespace troupe {
 
-// Local spans: the spans of the parameters that shards of this process own, the state they begin a
-// term with, and the copies of it that go into checkpoints.
+// Local spans: the spans that shards of this process own, the state that they begin a term with, and its copies for
+// checkpoints.
 //
 //   begin_term, from version 0 --------------------------------------> is_ready
 //   begin_term, from a checkpoint --> pieces and numbers come in ----> is_ready: shards get them
@@ -45,7 +45,7 @@ public:
 
   void on_arrived(const tensor_arrived& news);
   void on_numbers(const shard_numbers& news);
-  /// A shard's state at a version that is to be checkpointed.
+  /// A shard's state at a version for a checkpoint.
   void on_copy(const shard_copy& news);
   /// The director asks for a checkpoint's state: sends the few numbers that go beside it.
   void on_asked(const tensor_want& what) const;

@@ -1,7 +1,7 @@
 // Boundaries of synchronous work: carries boundaries of split models between local replicas and members of their groups
 // in other processes (coordinators/parallel/boundary_tensors.hpp).
 //
-//   local replica --on_boundary--> published, to the processes of those who need it
+//   local replica --on_boundary--> published, to the processes that need it
 //   begin(v): expected, item by item --arrived--> to the local replicas that need it
 //
 // The boundaries of a step are expected once its version is whole here, those of an evaluation once it is due. Other

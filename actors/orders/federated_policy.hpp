@@ -39,8 +39,8 @@ struct release_options {
 //   is_spent? --no--> attempt_at(round) --> record: on the disk --> the model may leave the parameter server
 //       \--yes--> training ends
 //
-// A resumed run reads what its earlier lives wrote. If a round was released but its model was lost with its process,
-// the run repeats it at the next attempt, with another cohort and other noise. Both releases count.
+// A resumed run reads what its earlier lives wrote. A process may be lost after a release, with the round's model. Then
+// the run repeats the round at the next attempt, with another cohort and other noise. Both releases count.
 class release_log {
 public:
   /// Opens the log of a run that begins at `version`. Throws failure as release_ledger does, and bad_data for a ledger

@@ -4,8 +4,8 @@
 //   open ---> header and vectors go out ---> result header ---> its vectors ---> whole: to the parameter server
 //     |         ^    | nothing comes: the header again
 //     |         +----+
-//     +-- the trainer is lost: forgotten, whatever still comes of it is of no order. Its process
-//         is out of the view; or it went on without it and says so by a header
+//     +-- the trainer is lost: the order is forgotten, and its late answers are ignored. Either the
+//         view no longer names its process, or the process goes on and sends an `is_lost` header
 //
 // So the parameter server gets at most one result of each order, and none of a lost trainer's. The queue keeps the
 // vectors of an open order, and expects those of a result once its header has come.
@@ -183,8 +183,8 @@ struct order_bounds {
 };
 
 /// False for a header that no parameter server of this run sends. Such a header names missing rows or members, more
-/// steps than a round can have (an epoch's at most), or other vectors than its work needs. Headers come over a wire: a
-/// trainer that obeyed this one would read beyond the data, or for ever.
+/// steps than an epoch has, or other vectors than its work needs. Headers come over a wire: a trainer that obeyed this
+/// one would read beyond the data, or for ever.
 bool is_possible(const order_header& news, const order_bounds& bounds);
 
 class work_queue {

@@ -78,7 +78,7 @@ private:
   void send_evaluations();
   /// Orders the version's evaluation and reports it, if due.
   void publish();
-  /// Sends the node the state of a version that is to be checkpointed, once.
+  /// Sends the node the state of a version for a checkpoint, once.
   void copy_if_due();
   void report(const main_model::report_mark& mark, const std::string& notice);
   /// Reports for people that a trainer is lost, or has joined.

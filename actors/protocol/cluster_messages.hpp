@@ -125,7 +125,7 @@ struct node_report {
 
 TROUPE_INSPECTED(node_report);
 
-/// shard -> its node, within a process: its state at a version that is to be checkpointed.
+/// shard -> its node, within a process: the shard's state at a version for a checkpoint.
 struct shard_copy {
   uint64_t version = 0;
   uint64_t shard = 0; ///< index in the view

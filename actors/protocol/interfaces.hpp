@@ -215,44 +215,42 @@ using links_actor = caf::typed_actor<
 
 /// Goes on learning from batches as they come (actors/embed/online.hpp).
 using online_actor = caf::typed_actor<
-  // Rows to learn from: learned in the order they arrive, and answered once they are; refused at
-  // once when too many wait. Not idempotent: what comes twice is learned twice.
+  // Rows to learn from. The actor learns batches in the order they arrive and then answers; it refuses at once when too
+  // many wait. Not idempotent: a repeated batch is learned twice.
   caf::replies_to<online_batch>::with<online_report>,
-  // The parameters in use; its version counts the updates that were applied. Answered before the
-  // batches that wait are learned.
+  // The current parameters; their version counts the applied updates. Answered before the waiting batches are learned.
   caf::replies_to<atom::pull>::with<parameter_span>,
-  // To itself: learn the batch that waited longest.
+  // To itself: learn the batch that has waited longest.
   caf::reacts_to<atom::tick>>;
 
-/// Whoever hands models or gradients to a coordinator of an application, and wants to be known.
+/// Stands for a child or trainer at an application's coordinator, which monitors it.
 using model_listener_actor = caf::typed_actor<
   // The main model after a round; its version counts rounds.
   caf::reacts_to<parameter_span>>;
 
 /// Merges models that children train apart (actors/embed/coordinate_parameters.hpp).
 using parameters_coordinator_actor = caf::typed_actor<
-  // A child's model. What comes twice is counted once.
+  // A child's model. A repeated one is counted once.
   caf::replies_to<child_model>::with<merge_report>,
-  // A child and where it is: sent the main model after each round, and waited for, until it ends. With
-  // another listener its models count from 1 anew.
+  // A child and its listener. Until the listener ends it may get the main model after each round, and rounds wait for
+  // the child. With another listener its models count from 1 anew.
   caf::reacts_to<uint64_t, model_listener_actor>,
   // The main model; its version counts rounds.
   caf::replies_to<atom::pull>::with<parameter_span>,
-  // Merge what waits, and refuse what comes from now on. Any number of times.
+  // Merge the waiting models, and refuse all later ones. May be sent any number of times.
   caf::replies_to<atom::stop>::with<merge_report>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
 
-/// Moves one model by gradients of trainers that do not march in step
-/// (actors/embed/coordinate_gradients.hpp).
+/// Applies gradients of asynchronous trainers to one model (actors/embed/coordinate_gradients.hpp).
 using gradients_coordinator_actor = caf::typed_actor<
-  // A trainer, by its index, wants work. Answered when the rule lets it go on; asked twice it gets
-  // the same.
+  // A trainer, by its index, asks for work. Answered when the rule lets it go on; a repeated question gets the same
+  // answer.
   caf::replies_to<atom::pull, uint64_t>::with<gradient_work>,
-  // Its gradient. What comes twice is refused.
+  // Its gradient. A repeated one is refused.
   caf::replies_to<gradient_offer>::with<gradient_report>,
-  // A trainer and where it is: nobody waits for it once it has ended. An error says that it is none of
-  // those the coordinator was made for.
+  // A trainer and its listener: once the listener has ended, no other trainer waits for this one. Answered with an
+  // error if the index is none of the coordinator's.
   caf::reacts_to<uint64_t, model_listener_actor>,
   // The main model; its version counts updates.
   caf::replies_to<atom::pull>::with<parameter_span>>;

@@ -84,9 +84,8 @@ struct contribution {
 
 TROUPE_INSPECTED(contribution);
 
-/// shard -> the other shards, when a step needs sums over the whole model: as many numbers of each block
-/// from `first_block` on as the job says (coordinators/step/sums_rule.hpp). Its content follows from the
-/// job, so it may come twice or late.
+/// shard -> the other shards, when a step needs sums over the whole model: the numbers of each block from `first_block`
+/// on (coordinators/step/sums_rule.hpp). Its content follows from the job, so it may come twice or late.
 struct block_sums {
   uint64_t step = 0;
   uint64_t first_block = 0;
@@ -98,9 +97,9 @@ struct block_sums {
 TROUPE_INSPECTED(block_sums);
 
 /// shard -> replica and node, and the answer to `pull`. A shard owns `version` of its span. In one
-/// process all spans of a version lie in one buffer, each at its own place. `values` are what is
-/// evaluated, saved and fetched; `point` is where the gradients of the step are taken, for rules
-/// that try points before they move (models/whole_model/whole_model_rule.hpp).
+/// process all spans of a version lie in one buffer, each at its own place. `values` are evaluated, saved and fetched.
+/// Rules that try points before they move take the step's gradients at `point`
+/// (models/whole_model/whole_model_rule.hpp).
 struct parameter_span {
   uint64_t term = 0; ///< what was owned in an earlier term is not owned in this one
   uint64_t version = 0;

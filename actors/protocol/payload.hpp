@@ -1,5 +1,5 @@
-// Payload: a float_view inside a message. In one process it is a pointer to shared memory, on a
-// wire raw little-endian bytes with their number, format and a checksum of the values.
+// Payload: a float_view inside a message. Within a process it is a pointer to shared memory. On a
+// wire it is raw little-endian bytes with their number, format and a checksum of the values.
 
 #pragma once
 

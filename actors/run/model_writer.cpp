@@ -42,7 +42,7 @@ std::string text_of(const activation_list& activation) {
   return text;
 }
 
-// As in "4 outputs inputs none".
+// As text: "4 outputs inputs none".
 std::string text_of(size_t parts, const std::vector<layer_cut>& cuts) {
   auto text = std::to_string(parts);
   for (auto cut : cuts)
@@ -51,7 +51,7 @@ std::string text_of(size_t parts, const std::vector<layer_cut>& cuts) {
 }
 
 std::string names_of(const std::vector<std::string>& names) {
-  // A name need not be UTF-8: what is not becomes a replacement character here.
+  // A name need not be UTF-8: other bytes become a replacement character.
   return nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -51,9 +51,9 @@ struct train_options {
 /// It blocks the calling thread: the application's own, or a detached actor's, but none of the scheduler's. Several
 /// threads may train in one system at a time.
 ///
-/// Throws failure: bad_job with every problem of the job; what reading its data throws; internal
-/// when `configure` was not called, when the thread is one of the scheduler's, which the run needs, or an actor
-/// failed. A run that diverges returns its last finite parameters and says so in `problem`.
+/// Throws failure: bad_job with every problem of the job; what reading its data throws; internal when `configure` was
+/// not called, when the thread is one of the scheduler's, or when an actor failed. A run that diverges returns its last
+/// finite parameters and sets `problem`.
 training_result train(caf::actor_system& system, const job& x, const train_options& options = {});
 
 /// The same on data already in memory.

@@ -1,8 +1,8 @@
 // Partition member: a replica's part in a group that shares a model.
 //
-// The tile rule in `partition_work` decides what to compute next. This object sends pieces to the other members, adds
-// the gradients of its slices along the tree, and sends them to the shards that own their elements. What is for other
-// processes goes to the node, which also fetches parameters that this process lacks.
+// The tile rule in `partition_work` decides what to compute next. This object sends pieces to the other members. It
+// adds the gradients of its slices along the tree and sends the sums to the shards that own their elements. It sends
+// data for other processes to the node, which also fetches parameters that this process lacks.
 
 #pragma once
 

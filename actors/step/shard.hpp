@@ -9,7 +9,7 @@
 // which replicas take the step's gradient, if the rule has one.
 //
 // Clipping by norm, and some whole-model rules, need sums over the whole model. Then the shard adds into a buffer of
-// its own, sends the other shards the numbers of its blocks, and updates when it has those of all
+// its own and sends the other shards the numbers of its blocks. It updates when it has the numbers of all blocks
 // (coordinators/step/sums_rule.hpp).
 //
 // A view with a new term begins that term: the shard goes to the view's start version, with the state in `shard_start`

@@ -2,11 +2,11 @@
 // share, or a connection of its own. Until there is one, and whenever it is lost, pieces go as messages. All work
 // happens in turns of the node loop (node_loop.hpp).
 //
-//   link(s)  --introductions, with offers-->  both know what both can
+//   link(s)  --introductions, with offers-->  both know the common carriers
 //
-//   memory   who was dialled --connects on the host, shows the token, hands over its memory--> other
-//                            <--shows the token, hands over its memory-----------------------
-//   socket   who dialled     --dials the other's gate anew, with the token-->
+//   memory   accepting side --connects on the host, shows the token, hands over its memory--> other
+//                           <--shows the token, hands over its memory-----------------------
+//   socket   dialling side  --dials the other's gate anew, with the token-->
 //
 // A carrier is no link: only links show that a process is lost. A carrier that breaks is made anew.
 

@@ -102,8 +102,7 @@ struct meeting_options {
   std::vector<collective_member_actor> members; ///< of this process
   std::function<void(uint64_t ticket, const verdict&)> answer;
   std::function<void(const std::string& name)> dial_again;
-  std::shared_ptr<part_carriers> carrying =
-    {}; ///< gets each met process; null: pieces are messages
+  std::shared_ptr<part_carriers> carrying = {}; ///< gets each met process; may be null
   /// Time from an open connection to the introduction; a round trip takes milliseconds. Doubled, a stalled connection
   /// is made anew twice as late.
   milliseconds introduction_deadline{5'000};

@@ -6,7 +6,7 @@
 //   troupe::networked_collective here{system, {plan, "b"}};    // listens, dials those before it
 //   const auto members = here.join();                          // waits until all have met
 //   ...                                                        // actors call them, as in one process
-//                                                              // the end: nothing said is lost
+//                                                              // the end: no sent value is lost
 //
 // The plan is that of a cluster: names, addresses, order; `replica_count` is how many members a node
 // has. Members are numbered through the nodes in order. Processes connect through the gate as in training
@@ -52,7 +52,7 @@ public:
   networked_collective(const networked_collective&) = delete;
   networked_collective& operator=(const networked_collective&) = delete;
 
-  /// The port it listens on: the picked one when the plan says 0.
+  /// The port it listens on, also when the plan has port 0.
   uint16_t port() const;
 
   /// The members of this process, in order, once all processes have met.

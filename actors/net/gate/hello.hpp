@@ -15,10 +15,10 @@
 // is too long or no hello: the gate closes the connection without an answer. If only one of the two
 // processes secures its connections, the dialling one gets one line with the answer alone.
 //
-// Proof comes first. A peer at a dialled address that does not prove the dialled name, or gives
-// another name, learns nothing of this process and is not believed. Its connection has failed, like
-// one that no process accepts, and is tried again. On a plain connection there is no proof: the
-// peer is believed.
+// Proof comes first. A peer at a dialled address must prove the dialled name, and give no other.
+// Else it learns nothing of this process and is not believed. Its connection has failed, like one
+// that no process accepts, and is tried again. On a plain connection there is no proof: the peer is
+// believed.
 //
 // A line has a checksum ("check": the CRC-32 of the line without it, keys in order, no blanks), so
 // that a flipped bit never makes it another hello. An answer alone needs no checksum.
@@ -90,7 +90,7 @@ public:
     asking,  ///< the caller must decide whether the peer's name is free: `on_answer`
     visited, ///< the caller must answer a visitor (visit.hpp): `on_visit_answer`
     over,    ///< `outcome` says how it ended; what is left of `output` may still be sent
-    broken,  ///< the peer broke the protocol: `problem`; nothing is to be sent
+    broken,  ///< the peer broke the protocol: `problem`; nothing may be sent
   };
   phase state() const { return phase_; }
 

@@ -4,7 +4,7 @@
 //   links of one process <== introduction, farewell, ping ==> links of another
 //        ^ gate_news                     | process_news
 //       gate                             v
-//                            whoever waits for the end
+//                            the observer: waits for the end
 
 #pragma once
 

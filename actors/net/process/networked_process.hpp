@@ -48,14 +48,14 @@ public:
   networked_process(const networked_process&) = delete;
   networked_process& operator=(const networked_process&) = delete;
 
-  /// The port it listens on: the picked one when the plan says 0.
+  /// The port it listens on, also when the plan has port 0.
   uint16_t port() const;
 
   /// Waits for the end of the run. On the director it sends the other processes a farewell first.
   ///
   /// Throws failure: as `train` does on the director; on the others mismatch or no_permission when
-  /// they were refused, unavailable when the director could not be reached or was lost for longer
-  /// than the join timeout, and with the director's own code when it failed.
+  /// they were refused; unavailable when the director could not be reached or was lost for longer
+  /// than the join timeout; with the director's own code when it failed.
   networked_end wait();
 
 private:

@@ -26,8 +26,7 @@ struct endpoint {
   friend bool operator==(const endpoint&, const endpoint&) = default;
 };
 
-/// "localhost:4000" or "[::1]:4000". Throws failure(bad_job) with the text and what is wrong with
-/// it.
+/// "localhost:4000" or "[::1]:4000". Throws failure(bad_job) that shows the text and its error.
 endpoint parse_endpoint(std::string_view text);
 
 /// The text that parses to it.

@@ -26,10 +26,9 @@ using tls_context = std::shared_ptr<ssl_ctx_st>;
 /// Reads the files and proves that they fit: the key is this certificate's, the authority signed
 /// it, it is good today, and is for `name` (any name when that is empty).
 ///
-/// Throws failure: missing_input when a file is not there; no_permission when one may not be read,
-/// others have access to the key or may write the authority's certificate, or the certificate does
-/// not prove the name; bad_data when a file
-/// holds something else.
+/// Throws failure: missing_input when a file is not there; no_permission when one may not be read, others may read the
+/// key or write the authority's certificate, or the certificate does not prove the name; bad_data when a file holds
+/// something else.
 tls_context load_tls(const tls_files& files, const std::string& name);
 
 /// For a server that asks clients for no certificate. The context cannot dial and trusts no peer. `files.authority` is
