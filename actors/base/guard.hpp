@@ -36,7 +36,7 @@ public:
   }
 };
 
-/// What an actor's function takes: the pointer to an actor of this interface with this state.
+/// The argument of an actor's function: the pointer to an actor of this interface with this state.
 template <class Handle, class State>
 using self_pointer = caf::stateful_actor<State, rounds_by_default<typename Handle::base>>*;
 

@@ -91,7 +91,7 @@ public:
   const metric_set& metrics() const { return metrics_; }
 
   const std::shared_ptr<const row_source>& train() const { return rows_.train; }
-  /// Which training rows a slice of a step trains on, from 0, in that order.
+  /// The numbers of the training rows of a step's slice, from 0, in the order of training.
   std::vector<size_t> numbers(uint64_t step, size_t slice) const;
   size_t training_row_count() const { return rows_.train->row_count(); }
 
@@ -137,7 +137,7 @@ struct row_namer {
   std::string words(uint64_t step, std::span<const size_t> slices) const {
     return words(step, 1, slices);
   }
-  /// Of several steps.
+  /// The rows of several steps.
   std::string words(uint64_t first_step, uint64_t step_count, std::span<const size_t> slices) const;
 };
 

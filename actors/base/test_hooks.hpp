@@ -25,13 +25,13 @@ struct applied_step {
   std::span<const float> parameters; ///< of `elements`, after the step
 };
 
-/// What a parameter server did with one of its trainers.
+/// An action of a parameter server on one of its trainers.
 struct trainer_event {
   enum class kind : uint8_t {
     ordered,   ///< it was given a piece of work
     used,      ///< its result counts: a gradient that was applied or is held, a member's model
     discarded, ///< its result came too late, which counts too
-    refused,   ///< its result was of work that it has no more
+    refused,   ///< its result was of work that it no longer has
     lost,
     joined
   };
@@ -60,7 +60,7 @@ struct test_hooks {
   uint64_t poisoned_slice = 0;
   uint64_t poisoned_element = 0;
   float poison = 0;
-  /// Replicas leave out the last value of what they send of this step.
+  /// Replicas leave out the last value of each contribution to this step.
   std::optional<uint64_t> cut_step;
   /// Clients of an order of a federated round; 0: the number of trainers decides.
   size_t clients_of_order = 0;

@@ -45,8 +45,8 @@ private:
 
 // The hash of some blocks of a version, from their owner (models/base/version_hash.hpp).
 
-/// Of the blocks (coordinators/step/placement.hpp) from `first_block` on. `parameters` and each vector of
-/// `state` are of the same elements; the last block may be short.
+/// The hash of the blocks (coordinators/step/placement.hpp) from `first_block` on. `parameters` and each vector of
+/// `state` have the same elements; the last block may be short.
 version_hash hash_of_blocks(size_t first_block, std::span<const float> parameters,
                             const std::vector<std::span<const float>>& state = {});
 

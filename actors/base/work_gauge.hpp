@@ -18,7 +18,7 @@
 
 namespace troupe {
 
-/// Which piece of work: as in a timeline.
+/// Names a piece of work, as in a timeline.
 struct work_name {
   trace_kind kind = trace_kind::slice;
   uint64_t step = 0;   ///< or version, or round

@@ -117,7 +117,7 @@ private:
   std::vector<std::shared_ptr<idle_work>> beside_;
 };
 
-/// What CAF's coordinator and workers ask of a policy.
+/// The functions that CAF's coordinator and workers need of a policy.
 class watchful_sharing : public caf::policy::unprofiled {
 public:
   struct coordinator_data {

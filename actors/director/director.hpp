@@ -44,7 +44,7 @@ namespace troupe {
 
 // Run status: how training goes, and which processes it waits for, in figures and in words.
 
-/// What the run waits for.
+/// The current wait of a run.
 struct current_wait {
   std::string who; ///< equal for equal waits
   moment since;

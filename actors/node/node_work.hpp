@@ -46,7 +46,7 @@ public:
   // ---- The exchange ----
 
   virtual void on_arrived(const tensor_arrived&) {}
-  /// A peer asks for a tensor. The exchange sends what it keeps of it.
+  /// A peer asks for a tensor. The exchange sends the elements that it keeps.
   virtual void on_asked(const tensor_asked& news);
   /// A piece of this tensor came and was new.
   virtual void on_accepted(const tensor_name&) {}

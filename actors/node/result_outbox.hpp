@@ -25,7 +25,7 @@ public:
 
   /// Rows up to this version have arrived.
   void forget_rows(uint64_t version);
-  /// A directive goes on from this version: marks before it are of an earlier one.
+  /// A directive goes on from this version: earlier marks belong to an earlier directive.
   void forget_marks_before(uint64_t version);
 
   void tick(moment now);

@@ -138,7 +138,7 @@ void synchronous_work::gather_from(std::optional<uint64_t> first) {
     with_point_ = std::make_shared<buffer_pool>(context_.point_elements().end);
   what.needed = spans_.window();
   context_.exchange->expect(std::move(what), context_.now());
-  // What local shards have announced already counts.
+  // Versions that local shards have already announced count, too.
   context_.exchange->offer_kept(tensor_kind::parameters, context_.now());
 }
 

@@ -106,7 +106,7 @@ private:
   federated_policy_options options_;
   std::optional<federated_rounds> rounds_;
   std::optional<release_log> releases_;
-  std::vector<int64_t> words_; ///< of the result at hand
+  std::vector<int64_t> words_; ///< of the current result
   client_totals totals_;       ///< of all lives
   batch_sums last_sums_;       ///< of the last round that was not void
   uint64_t last_ticket_ = 0;

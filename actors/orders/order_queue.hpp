@@ -134,7 +134,7 @@ private:
     std::optional<arriving_vectors> values{}; ///< of the result; nothing when it has none
     repair_clock clock{};
     moment opened{};
-    moment heard{}; ///< something new came of it; at first it was opened
+    moment heard{}; ///< when something new of it came; at first, when it was opened
   };
   using place = std::map<uint64_t, open_order>::iterator;
 

@@ -97,7 +97,7 @@ private:
   done done_;
 };
 
-/// What all trainers of a process share.
+/// The options that all trainers of a process share.
 struct trainer_options {
   std::shared_ptr<const job_rows> rows;
   std::shared_ptr<buffer_pool> pool; ///< buffers of the model's size

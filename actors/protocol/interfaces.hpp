@@ -31,7 +31,7 @@ namespace troupe {
 
 /// An actor that computes for a run.
 using worker_actor = caf::typed_actor<
-  // What it has done so far.
+  // Its work so far.
   caf::replies_to<atom::status>::with<replica_status>>;
 
 /// A worker that goes from step to step by itself.
@@ -54,7 +54,7 @@ using replica_actor = step_member_actor::extend<
   caf::reacts_to<boundary>,
   // Parameters that it asked its node for.
   caf::reacts_to<segment_parameters>,
-  // To itself: the next tile.
+  // To itself: compute the next tile.
   caf::reacts_to<atom::tick>>;
 
 /// Owns parameters.
@@ -63,10 +63,10 @@ using owner_actor = caf::typed_actor<
   caf::reacts_to<view>,
   // A term begins: the state to start from. The view that follows has the start version.
   caf::reacts_to<shard_start>,
-  // How far training goes: the version to report at although no epoch ends there.
+  // The horizon: a version to report although no epoch ends there.
   caf::reacts_to<horizon>,
-  // Its parameters of a version: the current or the previous one at once, a later one of a span
-  // when it is there; version_not_held when it is gone or will not come.
+  // Its parameters of a version: the current or the previous one at once, a shard's later one when it exists.
+  // version_not_held when the version is gone or will not come.
   caf::replies_to<atom::pull, uint64_t>::with<parameter_span>,
   // Each replica's work and waits, as far as the owner has counted them.
   caf::replies_to<atom::figures>::with<trainer_figures>>;
@@ -91,7 +91,7 @@ using trainer_actor = worker_actor::extend_with<order_taker_actor>;
 
 /// The shard of those modes: it decides which trainer computes what next.
 using server_actor = owner_actor::extend<
-  // What came of an order. To itself: time passes.
+  // The result of an order. To itself: time passes.
   caf::reacts_to<trainer_result>, caf::reacts_to<atom::tick>,
   // No order for a further step until the next horizon: the index to answer under, and the round.
   // Answered to the node with `held`.

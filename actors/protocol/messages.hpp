@@ -101,7 +101,7 @@ TROUPE_INSPECTED(block_sums);
 /// Rules that try points before they move take the step's gradients at `point`
 /// (models/whole_model/whole_model_rule.hpp).
 struct parameter_span {
-  uint64_t term = 0; ///< what was owned in an earlier term is not owned in this one
+  uint64_t term = 0; ///< a version of an earlier term is not owned in this one
   uint64_t version = 0;
   uint64_t shard = 0; ///< index of its owner in the view
   payload values;
@@ -278,7 +278,7 @@ inline constexpr step_problem last_of<step_problem> = step_problem::spent;
 
 TROUPE_INSPECTED(not_finite_report);
 
-/// replica -> director: what it has done.
+/// replica -> director: its work so far.
 struct replica_status {
   uint64_t version = 0;        ///< the version it works on
   uint64_t sample_count = 0;   ///< training samples computed, repetitions included

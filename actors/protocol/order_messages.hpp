@@ -44,7 +44,7 @@ struct trainer_order {
   uint64_t first_step = 0; ///< of the job; of clients the round
   uint64_t step_count = 1; ///< >= 1
   const_buffer parameters; ///< P
-  optimizer_state state;   ///< the member's, which is only read. Else unused
+  optimizer_state state;   ///< the member's, read-only; unused for other tasks
   index_range positions;   ///< of clients: in the round's cohort
   uint64_t attempt = 0;    ///< of clients: at the round (coordinators/modes/federated_rounds.hpp)
 };
@@ -130,7 +130,7 @@ struct result_header {
   bool finite = true;
   uint64_t computed_ns = 0;  ///< time it took
   uint64_t vector_count = 0; ///< that travel beside it: the result's values, the member's state
-  bool is_lost = false;      ///< the trainer has ended: nothing comes of its orders any more
+  bool is_lost = false;      ///< the trainer has ended: its orders get no results
   std::vector<client_figure> clients{}; ///< of an order for clients: what each did
 
   friend bool operator==(const result_header&, const result_header&) = default;
@@ -143,7 +143,7 @@ TROUPE_INSPECTED(result_header);
 /// wire.
 struct distant_order {
   trainer_life who;
-  // One of them.
+  // Exactly one of the two is set.
   std::optional<trainer_order> work;
   std::optional<evaluation_order> evaluation;
 };

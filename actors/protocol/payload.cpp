@@ -27,8 +27,8 @@ uint64_t checksum_of_values(std::span<const float> values) {
   return short_checksum_of(std::as_bytes(values));
 }
 
-// Fresh memory of this size comes from the kernel page by page, zeroed: half of what it costs to
-// receive.
+// A pool, because the kernel zeroes fresh memory of this size page by page: half the cost of
+// receiving.
 buffer receive_buffer(size_t size) {
   static buffer_pool pieces{piece_elements_max};
   const bool fits = size <= piece_elements_max && size > piece_elements_max / 4;

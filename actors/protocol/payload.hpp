@@ -15,7 +15,7 @@
 
 namespace troupe {
 
-/// Values a payload may hold on a wire: 1 GiB. In one process there is no limit.
+/// Most values of a payload on a wire: 1 GiB. Within a process there is no limit.
 inline constexpr size_t payload_size_max = size_t{1} << 28;
 
 class payload : public float_view {
@@ -39,7 +39,7 @@ private:
 /// reused.
 buffer receive_buffer(size_t size);
 
-/// Of values on any wire, as both ends compute it.
+/// The checksum of values on any wire, as both ends compute it.
 uint64_t checksum_of_values(std::span<const float> values);
 
 } // namespace troupe

@@ -38,7 +38,7 @@ struct node_status {
 
 TROUPE_INSPECTED(node_status);
 
-/// What holds up a run, or could.
+/// Figures of what holds up a run, or could.
 struct status_of_waits {
   std::vector<link_figures> links{}; ///< between processes; those that matter most
   std::vector<slow_trainer> slow{};  ///< that others wait for most of the time; one or none

@@ -50,7 +50,7 @@ struct read_order {
 struct write_outcome {
   std::optional<failure> problem;
   std::shared_ptr<const checkpoint> saved; ///< of a checkpoint: the same, as it lies in its file
-  float_view values;                       ///< of what was read
+  float_view values;                       ///< of the read elements
 };
 
 /// director -> the caller that pulls it.

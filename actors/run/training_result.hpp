@@ -1,5 +1,4 @@
-// What training leaves behind: the trained parameters, the job as it was trained, history and
-// summary.
+// The result of training: the trained parameters, the job as it was trained, history and summary.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the replicas of a process have in common.
+// The options that all replicas of a process share.
 
 #pragma once
 

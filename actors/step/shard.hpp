@@ -46,7 +46,7 @@
 
 namespace troupe {
 
-/// What all shards of a process share.
+/// The options that all shards of a process share.
 struct shard_options {
   std::shared_ptr<const optimizer> rule;     ///< null for a whole-model rule
   std::shared_ptr<version_buffers> versions; ///< holds the start version's parameters

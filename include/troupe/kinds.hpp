@@ -4,7 +4,7 @@
 //   troupe::models().add<quadratic_options>("quadratic", {1, "scores with products of features"}, {...}, make);
 //
 // Threads: add kinds once, before the first job is read. A run calls one object from several threads.
-// Errors: std::invalid_argument for a name or option that is there already.
+// Errors: std::invalid_argument for a name or option that exists already.
 
 #pragma once
 

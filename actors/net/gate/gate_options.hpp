@@ -47,7 +47,7 @@ struct gate_options {
 inline constexpr size_t half_open_max = 64;
 
 /// Connections accepted each second, and at once after a quiet time. With a handshake one costs up
-/// to 0.3 ms of a core. Fewer than `accepts_at_once` nodes can start together.
+/// to 0.3 ms of a core. A starting cluster makes fewer connections than `accepts_at_once`.
 inline constexpr uint32_t accepts_per_second = 150;
 inline constexpr uint32_t accepts_at_once = 64;
 
@@ -93,7 +93,7 @@ struct turned_away_news {
 struct files_unfit_news {
   std::string reason;
 };
-/// Dialling goes on without success.
+/// A name cannot be reached; the gate goes on dialling.
 struct failing_news {
   std::string name;
   moment since;

@@ -89,7 +89,7 @@ public:
     talking, ///< the peer must send something
     asking,  ///< the caller must decide whether the peer's name is free: `on_answer`
     visited, ///< the caller must answer a visitor (visit.hpp): `on_visit_answer`
-    over,    ///< `outcome` says how it ended; what is left of `output` may still be sent
+    over,    ///< `outcome` is the verdict; the rest of `output` may still be sent
     broken,  ///< the peer broke the protocol: `problem`; nothing may be sent
   };
   phase state() const { return phase_; }
@@ -99,7 +99,7 @@ public:
   /// Answers a visitor with this line, with its end, and ends the connection.
   void on_visit_answer(const std::string& line);
 
-  /// To be sent to the peer; the caller takes away what it has sent.
+  /// Bytes to send to the peer; the caller erases the sent ones.
   std::string& output() { return output_; }
   /// The peer's facts, once they have come.
   const std::optional<process_facts>& peer() const { return peer_; }

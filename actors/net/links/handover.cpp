@@ -29,8 +29,9 @@ namespace {
 
 namespace network = caf::io::network;
 
-// A scribe over a session: how the actor system reads and writes a connection of ours, secured or
-// checked. It is driven by the actor system's own loop; hands were shaken before (gate.hpp).
+// A scribe over a session: the actor system reads and writes a connection through it, secured or
+// checked. The actor system's own loop drives it; the gate has done the handshake before
+// (gate.hpp).
 
 /// The functions that the loop's stream needs for a kind of connection.
 template <class Session>

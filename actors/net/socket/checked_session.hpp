@@ -47,7 +47,7 @@ private:
 
   int descriptor_;
   std::vector<char> buffer_;
-  size_t begin_ = 0; ///< of what has arrived and was not given out
+  size_t begin_ = 0; ///< of arrived bytes that were not read yet
   size_t end_ = 0;
   size_t opened_ = 0; ///< bytes at `begin_` that have passed their checksum
   uint64_t read_count_ = 0;

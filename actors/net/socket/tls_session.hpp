@@ -57,7 +57,7 @@ public:
 private:
   transfer outcome_of(int result, size_t byte_count);
 
-  tls_context context_; ///< outlives what was made of it
+  tls_context context_; ///< must outlive the session
   std::shared_ptr<ssl_st> session_;
   transfer problem_;
   bool has_met_no_tls_ = false;
