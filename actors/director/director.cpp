@@ -176,7 +176,7 @@ director_actor::behavior_type director(self_pointer<director_actor, director_sta
 
 namespace {
 
-/// Most links in an answer: people read it once a second.
+/// Maximum links in an answer: people read it once a second.
 constexpr size_t shown_links_max = 64;
 
 double seconds_of(moment::duration time) {

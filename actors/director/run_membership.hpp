@@ -117,7 +117,7 @@ public:
       to_(std::move(to)),
       lost_(context.options.lost_work) {}
 
-  /// Training may begin once all processes are linked; from this checkpoint, if not 0.
+  /// Training may begin once all processes, or enough of them, are linked; from this checkpoint, if not 0.
   void begin(uint64_t checkpoint_version);
 
   void on_member(const member& who, const node_actor& way);

@@ -25,7 +25,7 @@
 
 namespace troupe {
 
-/// Most unwritten values. Pieces that links have under way by then come on top.
+/// Maximum bytes of values not written yet. Pieces that links have under way by then come on top.
 inline constexpr size_t backlog_bytes_max = size_t{16} << 20;
 
 class run_writes {

@@ -25,7 +25,7 @@
 
 namespace troupe {
 
-/// Most bytes of pieces that came too early; the rest is asked for again. A peer is ahead by a version or a view at
+/// Maximum bytes of pieces that came too early; the rest is asked for again. A peer is ahead by a version or a view at
 /// most, and sends little of it until others answer.
 inline constexpr size_t early_boundary_bytes_max = size_t{64} << 20;
 

@@ -60,7 +60,7 @@ private:
   privacy_budget budget_;
 };
 
-/// Most clients of an order: their figures travel in its result's header, 9 bytes each.
+/// Maximum clients of an order: their figures travel in its result's header, 9 bytes each.
 inline constexpr size_t clients_of_order_max = 4096;
 /// Orders that each trainer gets in a round, if there are enough clients. Halved, the round waits twice as long for its
 /// last trainer; doubled, there are twice as many messages.

@@ -175,7 +175,7 @@ using control_actor = caf::typed_actor<
 
 /// One for each job: decides how far training goes and when it ends.
 using director_actor = control_actor::extend_with<director_link_actor>::extend<
-  // Start as soon as every process of the cluster file is linked.
+  // Start as soon as all processes, or enough of them, are linked.
   caf::reacts_to<atom::begin>,
   // A process has joined, with its node; the director monitors the link from now on.
   caf::reacts_to<member, node_actor>,

@@ -15,7 +15,7 @@
 
 namespace troupe {
 
-/// Most values of a payload on a wire: 1 GiB. Within a process there is no limit.
+/// Maximum values of a payload on a wire: 1 GiB. Within a process there is no limit.
 inline constexpr size_t payload_size_max = size_t{1} << 28;
 
 class payload : public float_view {

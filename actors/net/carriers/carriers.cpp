@@ -21,7 +21,7 @@ namespace troupe {
 
 namespace {
 
-/// Most visitors without a way; one more, and the first of them goes.
+/// Maximum number of visitors without a way; one more, and the first of them goes.
 constexpr size_t visitors_max = 64;
 
 /// The first message of both sides on a socket of the host: names the link.

@@ -13,7 +13,7 @@ namespace {
 /// How long a peer may take to read why it was refused.
 constexpr milliseconds linger_time{1'000};
 
-/// Most bytes read from one connection, its hello and what comes after a refusal: many times a
+/// Maximum bytes read from one connection, its hello and the bytes after a refusal: many times a
 /// hello. Doubled, strangers that spray bytes cost twice as much.
 constexpr size_t heard_bytes_max = size_t{1} << 16;
 

@@ -42,12 +42,12 @@
 
 namespace troupe {
 
-/// Most bytes of a line with its end; a peer that sends more is no process of Troupe. The facts
+/// Maximum bytes of a line with its end; a peer that sends more is no process of Troupe. The facts
 /// that both must share fit in (process_gate.cpp). Doubled, strangers can make a gate keep twice as
 /// much.
 inline constexpr size_t hello_bytes_max = 16'384;
 
-/// Most bytes of a refusal's reason; longer ones are cut.
+/// Maximum bytes of a refusal's reason; longer ones are cut.
 inline constexpr size_t reason_bytes_max = 1'000;
 
 /// The content of a line.

@@ -29,11 +29,11 @@ namespace {
 /// How often `tell_that_it_is_over` calls `stop_requested`.
 constexpr milliseconds told_poll_interval{100};
 
-/// Most bytes of a job or a plan in words: any job fits, and a plan of fifty nodes. Both fit in a
-/// hello with the rest.
+/// Maximum bytes of a job or a plan in words: any job fits, and a plan of fifty nodes. Both fit in
+/// a hello with the rest.
 constexpr size_t words_max = 5'000;
 
-/// Most bytes of a value in words.
+/// Maximum bytes of a value in words.
 constexpr size_t value_max = 40;
 constexpr size_t value_beginning = 24;
 

@@ -71,7 +71,7 @@ BIO* make_socket_bio(int descriptor) {
 /// Ten records of the largest size, with their overhead.
 constexpr size_t read_ahead_bytes = size_t{165} << 10;
 
-/// Most bytes written at once, so that one peer does not keep others waiting for long.
+/// Maximum bytes written at once, so that one peer does not keep others waiting for long.
 constexpr size_t write_bytes_max = size_t{1} << 18;
 
 transfer closed() {
