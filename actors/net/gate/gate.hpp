@@ -12,8 +12,8 @@
 //
 // It knows nothing of actors: it reports events on its own thread, and the receiver (the links)
 // answers with the functions below, from any thread. A silent or hostile client costs a slot for 5
-// s; when all slots are taken the oldest one goes. The gate accepts at most 150 connections a
-// second, so strangers cannot take more than some per cent of a core.
+// s; when all slots are taken the oldest one goes. The gate accepts a limited number of connections
+// each second (gate_options.hpp), so strangers cannot take more than some per cent of a core.
 //
 // With `tls` every connection is secured before the hello. Both sides prove their names with
 // certificates, and the name in the hello must be the certificate's. If a dialled address answers
