@@ -72,11 +72,11 @@ struct start_plan {
 
 void write_text(const char* text) {
   if (write(STDERR_FILENO, text, std::strlen(text)) < 0)
-    return; // nobody is left to be told
+    return; // standard error is gone too
 }
 
 [[noreturn]] void become_child(const start_plan& plan) {
-  // A group of its own: Ctrl-C on the terminal is for the parent, which knows whom to tell.
+  // A group of its own: Ctrl-C on the terminal reaches the parent alone, which knows whom to signal.
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != plan.parent) // it died before the line above
@@ -140,7 +140,7 @@ void child_processes::start(child_options options) {
     close(ends[0]);
     cannot_start(options.name);
   }
-  setpgid(id, id); // whoever comes first: a signal may be sent right after this
+  setpgid(id, id); // the child does it too: a signal may be sent right after this
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   children_.push_back({std::move(options.name), id, ends[0], false, {}, {}});
 }
@@ -181,8 +181,8 @@ void child_processes::poll_once(int timeout_ms) {
       read_output(children_[who[i]]);
 }
 
-// One partition, so that who writes without end leaves the others their turn; false when there was
-// none.
+// Reads once, so that a child which writes without end leaves the others their turn. False when
+// there was nothing.
 bool child_processes::read_output(child& x) {
   std::array<char, 65536> buffer;
   const ssize_t size = read(x.output, buffer.data(), buffer.size());
@@ -237,7 +237,7 @@ void child_processes::collect_ends(news& out) {
     const auto id = static_cast<id_t>(x.id);
     if (x.ended || waitid(P_PID, id, &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_pid == 0)
       continue;
-    // Whoever it started and left behind; while it is not reaped nobody else has its number.
+    // Kills what the child started and left behind. Until the child is reaped no other process has its number.
     kill(-x.id, SIGKILL);
     waitpid(x.id, nullptr, 0);
     x.ended = true;

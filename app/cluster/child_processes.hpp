@@ -1,10 +1,10 @@
-// Processes that this one starts and answers for: their output comes through here, line by line and
-// with the name of its writer in front, and none outlives this process, however that ends.
+// Processes that this one starts. Their output comes through here line by line, with the writer's
+// name in front. No child outlives this process, however it ends.
 //
 //   main    | Epoch 1/20  22/22 ...
 //   worker  | linked with main
 //
-// What to do about an end or a signal is decided elsewhere (coordinators/links/launch_rule.hpp).
+// The launch rule (coordinators/links/launch_rule.hpp) decides what to do about an end or a signal.
 
 #pragma once
 
@@ -45,7 +45,7 @@ public:
   /// `print` is given whole lines, line break included. From now on SIGINT, SIGTERM and SIGCHLD are
   /// this object's; one object at a time.
   child_processes(line_marks marks, line_sink print);
-  /// Kills whoever is left, and waits for their end.
+  /// Kills the children that are left, and waits for their end.
   ~child_processes();
   child_processes(const child_processes&) = delete;
   child_processes& operator=(const child_processes&) = delete;
@@ -97,8 +97,8 @@ private:
   std::vector<child> children_;
 };
 
-// What `troupe launch` says at its end of the node that failed first: the reason of everything that
-// came after it, and often hidden among it.
+// What `troupe launch` says at its end of the node that failed first. Its failure caused all later
+// ones, and often hides among them.
 
 struct failed_node {
   std::string name;
@@ -115,13 +115,13 @@ std::string end_and_lines(const process_end& end, const std::deque<std::string>&
 /// Lines for standard error; a warning when the run ended well without the node.
 std::string failed_node_text(const failed_node& x, bool run_ended_well);
 
-/// What became of a run whose director was killed, which had no time to say so itself. `exit_code`:
-/// the run's; that of a stop signal says that whoever sent it did not wait for the result, that of
-/// another failure that a node met it first.
+/// What became of a run whose director was killed before it could say so. `exit_code` is the run's.
+/// That of a stop signal means that its sender did not wait for the result; that of another
+/// failure, that a node failed first.
 failure killed_director(const process_end& end, int exit_code);
 
-/// Whether a director that was stopped for another node's failure had no result: its object names
-/// the stop, and the reason is the other's.
+/// Whether a director that was stopped for another node's failure had no result. Its object then
+/// names the stop, and not that node's reason.
 bool is_stop_before_a_result(const std::string& object);
 
 } // namespace troupe

@@ -177,7 +177,7 @@ bool is_readable(const std::string& path) {
 }
 
 // Any certificate of the authority will do: the one given, else that of the first node whose key
-// can be read here. That is the node which runs on this machine.
+// this process can read, which is the node of this machine.
 tls_files own_files(const loaded_cluster& cluster, const visit_files& files) {
   if (!files.certificate.empty())
     return {cluster.tls->authority_file, files.certificate, files.key};

@@ -1,6 +1,7 @@
-// The addresses of a cluster whose processes `troupe launch` starts: each node's socket is bound before the node runs, so that
-// everybody can be told real ports, and nobody else can take one. A bound socket that does not listen yet refuses connections,
-// as a node that is not there would; the node listens when it is ready. And where the director of a running cluster is asked.
+// The addresses of a cluster whose processes `troupe launch` starts. The launcher binds each node's socket before the
+// node runs: so it can give all nodes real ports, and no other program can take one. Until the node is ready and
+// listens, its socket refuses connections, as an absent node would. Also: where to ask the director of a running
+// cluster.
 
 #pragma once
 
@@ -43,7 +44,7 @@ void apply_addresses(cluster_plan& plan, const std::vector<std::string>& address
 // Asks the director of the cluster that a file describes how training goes: where it is, and what
 // the connection is secured with.
 
-/// What to ask a secured cluster with; empty: the files of a node whose key can be read here.
+/// The TLS files to ask a secured cluster with; empty: those of a node whose key this process can read.
 struct visit_files {
   std::string certificate;
   std::string key;

@@ -8,7 +8,7 @@
 //   address = "10.0.0.1:7400"
 //   director = true
 //
-// Every machine reads the same file; `troupe node` is told which of the nodes it is.
+// Every machine reads the same file; an argument of `troupe node` says which of the nodes it is.
 
 #pragma once
 

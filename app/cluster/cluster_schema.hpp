@@ -1,5 +1,5 @@
-// The keys of a cluster file beside those of its job (app/job/job_text.hpp): of a node, and of
-// all.
+// The keys of a cluster file beside those of its job (app/job/job_text.hpp): keys of one node, and
+// of all nodes.
 
 #pragma once
 
@@ -28,7 +28,7 @@ struct node_entry {
   std::string key;
 };
 
-/// What is said of all nodes.
+/// Settings of all nodes.
 struct cluster_settings {
   cluster_timeouts timeouts;
   std::string authority; ///< tls.ca

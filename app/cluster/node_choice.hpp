@@ -22,9 +22,9 @@ struct node_rank {
   friend bool operator==(const node_rank&, const node_rank&) = default;
 };
 
-/// The number of this process; nothing when no variable says one. The first of these that is set:
+/// The number of this process, from the first of these variables that is set; nothing when none is:
 ///
-///   TROUPE_NODE_INDEX              for whatever sets none of the others
+///   TROUPE_NODE_INDEX              for starters that set none of the others
 ///   TROUPE_NODE_FROM_HOSTNAME=1    the N of a machine (`host`) called NAME-N, as pods are
 ///   OMPI_COMM_WORLD_RANK           Open MPI; before Slurm's, which is 0 for all that a batch
 ///                                  script starts by mpirun
@@ -34,9 +34,9 @@ struct node_rank {
 /// Throws failure(usage) when a variable is set and holds no such number.
 std::optional<node_rank> find_rank(const environment& variables, const std::string& host);
 
-/// Index of the node called `name`; with an empty name of the one at the place of `rank`, and
-/// without that of the one that is called as this machine (`host`, its domain left out). Throws
-/// failure(usage) with the names there are, or the one that was meant.
+/// Index of the node called `name`. With an empty name: of the node at the place of `rank`; without
+/// a rank: of the node with this machine's name (`host`, its domain left out). Throws
+/// failure(usage) with the names there are, or the closest one.
 size_t choose_node(const cluster_plan& plan, const std::string& name, const std::string& host,
                    const std::optional<node_rank>& rank = {});
 

@@ -25,7 +25,7 @@ struct train_arguments {
   bool quiet = false;
   bool resume = false; ///< not with `overwrite`
   bool overwrite = false;
-  bool stats = false;                    ///< also print who waited for whom
+  bool stats = false;                    ///< also print which replica waited for which
   bool tensorboard = false;              ///< also write the history for TensorBoard
   std::string trace;                     ///< file of the run's timeline; empty: none is wanted
   std::optional<page_place> dashboard{}; ///< where the page of the run is served; nothing: nowhere
@@ -46,8 +46,8 @@ struct node_arguments {
   int inherited_listen_fd = -1;
 };
 
-/// Takes part in a run as one of the nodes of a cluster. The director does what train_command does;
-/// any other node writes no file and nothing to standard output, and gives 0 once the director has
+/// Takes part in a run as one of the nodes of a cluster. The director does what train_command does.
+/// Any other node writes no file and nothing to standard output. It gives 0 once the director has
 /// ended the run, 130 or 143 when a signal made it leave.
 int node_command(const node_arguments& arguments);
 
@@ -204,9 +204,9 @@ struct trace_arguments {
   bool json = false;
 };
 
-/// Adds `trace` to `app`; what of it is called puts itself into `chosen`: it merges the timelines of a run's
-/// processes into one, on the director's clock, and prints how exact it is; or prints what the actors of a
-/// process did last, with `json` one object with all that is there.
+/// Adds `trace` to `app`; the subcommand that is called puts itself into `chosen`. One merges the timelines
+/// of a run's processes into one, on the director's clock, and prints how exact it is. The other prints what
+/// the actors of a process did last, or with `json` all of it as one object.
 void add_trace(CLI::App& app, trace_arguments& x, std::function<int()>& chosen);
 
 struct doctor_arguments {
@@ -215,8 +215,8 @@ struct doctor_arguments {
   bool json = false;
 };
 
-/// Says whether this machine can take part: a line for each thing that was looked at, or with
-/// `json` one object. 0, or the exit code that a run would have by the first thing that fails.
+/// Says whether this machine can take part: a line for each check, or with `json` one object. 0, or
+/// the exit code that the first failed check would give a run.
 int doctor_command(const doctor_arguments& arguments);
 
 /// Prints versions, the arithmetic and the instructions that products use.

@@ -64,8 +64,8 @@ int config_check_command(const std::string& file) {
 }
 
 /// Prints the job, or the cluster and its job, with every key, defaults included. With `plan` it reads
-/// the job's data, and prints who of its replicas would hold, send and compute how much: tables, or
-/// with `json` one object, failures included. Throws what `train` would refuse.
+/// the job's data, and prints how much each replica would hold, send and compute: tables, or with
+/// `json` one object, failures included. Throws what `train` would refuse.
 int config_show_command(const show_arguments& arguments) {
   if (arguments.plan)
     return with_failure_object(arguments.json, [&] { return show_plan(arguments); });

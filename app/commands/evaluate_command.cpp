@@ -30,8 +30,8 @@
 
 namespace troupe {
 
-// The rows that a finished run kept aside: its folder says which data it read and how they were
-// split, so that a model can be judged by rows it has never seen.
+// The rows that a finished run kept aside. Its folder says which data it read and how they were
+// split, so a model can be judged by rows it has never seen.
 
 enum class run_part : uint8_t { train, validation, test };
 
@@ -88,9 +88,9 @@ std::string run_folder_of(const std::string& model_path) {
   return folder.empty() ? "." : folder.string();
 }
 
-/// Reads the data of the run in `folder` once more and gives one part. Throws failure: usage when
-/// there is no run, or it has no such rows; mismatch when the data are others than those it was
-/// trained on; what reading job and data throws.
+/// Reads the data of the run in `folder` once more and gives one part. Throws failure: usage
+/// without a run or such rows; mismatch when the run trained on other data; what reading job and
+/// data throws.
 run_rows rows_of_run(const std::string& folder, run_part part) {
   const auto job_path = in_folder(folder, job_file_name);
   std::error_code ignored;

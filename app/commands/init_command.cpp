@@ -28,7 +28,7 @@ namespace {
 
 // A first job for a file: what to learn from what, said with how sure that is.
 
-/// Columns of a file of a header and rows, told apart.
+/// Columns of a file of a header and rows, by their use.
 struct job_proposal {
   std::string target;
   std::string target_reason; ///< "its name says so", and the like
@@ -388,7 +388,7 @@ int init_command(const init_arguments& x) {
   auto job = load_job(output, {}, {}); // it is one that trains, or this is a defect
   if (header == csv_header::automatic)
     job.data.header = header_kind::automatic;
-  try { // what training refuses or warns of is said now
+  try { // shows now what training would refuse or warn of
     const auto data = facts.is_whole ? load_data(job) : std::make_shared<prepared_data>();
     for (const auto& remark : data->remarks)
       print_message("troupe: warning: " + remark + '\n');

@@ -140,8 +140,8 @@ void merge_traces_of_nodes(const train_arguments& arguments, const cluster_plan&
   }
 }
 
-// What the director has to say of the run, in memory until all have ended: when another node's
-// failure stopped it, the object tells of that.
+// The director's JSON object, in memory until all processes have ended. When another node's failure
+// stopped the run, the object names that failure.
 class object_of_run {
 public:
   object_of_run() : descriptor_(memfd_create("result", MFD_CLOEXEC)) {
@@ -155,7 +155,7 @@ public:
 
   int descriptor() const { return descriptor_; }
 
-  // A director that was killed had no time for its object.
+  // A killed director had no time to write its object.
   std::string text(const launch_rule& rule, const std::string& job_name) const {
     const auto& end = rule.end_of(0);
     const auto said = read();

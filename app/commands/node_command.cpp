@@ -26,7 +26,7 @@ namespace troupe {
 
 namespace {
 
-// A node that knows who it is.
+// The node of the cluster file that this process is.
 struct chosen_node {
   loaded_cluster cluster;
   size_t index = 0;
@@ -83,7 +83,7 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
 // Before there is an actor system.
 run_place place_before_start(const chosen_node& here, const node_arguments& arguments) {
   auto result = place_of(here, arguments);
-  result.new_threads = thread_count(here.cluster.job.value) + 1; // and whose the actor system is
+  result.new_threads = thread_count(here.cluster.job.value) + 1; // and the actor system's owner
   return result;
 }
 

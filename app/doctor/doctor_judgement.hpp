@@ -1,6 +1,6 @@
-// What the doctor thinks of what it saw: functions from facts to findings, with the thresholds and the
-// reason for each. A finding says what is the case of one thing, and what to do about it. The looking is apart
-// (app/doctor/machine_facts.hpp), so that every verdict can be tested without a machine that deserves it.
+// The doctor's verdicts: functions from facts to findings, with the thresholds and the reason for each. A
+// finding says what one check found, and what to do about it. app/doctor/machine_facts.hpp collects the facts,
+// so tests reach every verdict without a machine that deserves it.
 
 #pragma once
 
@@ -57,8 +57,8 @@ struct wishes {
 /// A run's process has about thirty files open: standard streams, logs, data, checkpoints, CAF's
 /// own sockets and pipes. Doubled, small containers would be warned for nothing.
 inline constexpr uint64_t descriptors_base = 64;
-/// A link is one socket, and another for a moment while a lost one is dialled anew; the gate holds
-/// as many again for those who knock.
+/// A link is one socket, and two for a moment while the node dials a lost one anew. The gate holds
+/// as many again for connections that are not admitted yet.
 inline constexpr uint64_t descriptors_per_node = 4;
 
 /// A model, its history and a checkpoint of the examples take less; what most jobs write takes
@@ -70,7 +70,7 @@ inline constexpr uint64_t free_bytes_low = uint64_t{1} << 30;
 /// Time enough to have a new certificate signed; and the longest that most runs take.
 inline constexpr int64_t certificate_days_low = 30;
 
-/// Deadlines and heartbeats are told in milliseconds.
+/// Deadlines and heartbeats are in milliseconds.
 inline constexpr int64_t clock_step_ns_max = 1'000'000;
 
 finding judge_processors(const machine_facts& x, const wishes& wanted);

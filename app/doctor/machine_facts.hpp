@@ -1,5 +1,5 @@
-// What `troupe doctor` looks at: the machine, a folder, a port, a certificate. Nothing is judged
-// here (app/doctor/doctor_judgement.hpp) and nothing is changed.
+// The facts that `troupe doctor` collects: of the machine, a folder, a port, a certificate. It
+// changes nothing; app/doctor/doctor_judgement.hpp judges.
 
 #pragma once
 

@@ -1,12 +1,12 @@
-// What a request to the page's server is answered with: a table of exact paths, for those who may read
-// the page, and never with a header that would let another site read it. Nothing can be changed
-// through the page. Pure, so that it can be tested without a socket.
+// The page server's answer to a request: a table of exact paths, for visitors that may read the page.
+// No answer has a header that would let another site read it, and no request changes anything. Pure,
+// so that it can be tested without a socket.
 //
-// The danger on a loopback address is a web page of somebody else in the same browser. So a request
-// is answered only if its Host is a literal address, `localhost` or a name that the server was given
-// (a name that was rebound to 127.0.0.1 is none of these), and if no other site has made it. A server
-// that other machines can reach asks for a token besides, and uses TLS (page_server.hpp sees to that).
-// Without the token it gives the page's own files, which say nothing of a run, and whether it lives.
+// The danger on a loopback address is a foreign web page in the same browser. So the server answers a
+// request only if no other site has made it and its Host is a literal address, `localhost` or a name
+// that the server was given; a name that was rebound to 127.0.0.1 is none of these. A server that
+// other machines can reach also asks for a token, and uses TLS (page_server.hpp sees to that). Without
+// the token it gives the page's own files, which hold nothing of a run, and whether it lives.
 
 #pragma once
 
@@ -31,7 +31,7 @@ struct page_asset {
 /// The asset of a path; null: there is none (generated, cmake/embed.cmake).
 const page_asset* page_asset_at(std::string_view path);
 
-/// Who may read the page of a run.
+/// Which visitors may read the page of a run.
 struct page_rules {
   uint16_t port = 0;                ///< where the server listens
   bool is_secured = false;          ///< by TLS
@@ -43,7 +43,7 @@ struct page_rules {
 /// token.
 unsigned page_refusal_of(const page_request& request, const page_rules& rules, bool is_public);
 
-/// Whether two secrets are equal, in a time that tells nothing but whether they are as long.
+/// Whether two secrets are equal, in a time that depends on their lengths alone.
 bool is_same_secret(std::string_view x, std::string_view y);
 
 /// The answer, head and body. `now` as in page_feed.

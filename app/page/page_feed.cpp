@@ -25,7 +25,7 @@ std::string text_of(const json& x) {
   return x.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-// Of a private round no more is told than rounds.csv does.
+// Of a private round the object has no more than rounds.csv has.
 json object_of(const round_record& x) {
   if (x.epsilon)
     return {{"round", x.round}, {"void", x.is_void}, {"epsilon", *x.epsilon}};
@@ -51,7 +51,7 @@ bool has_evaluation(const json& point) {
   });
 }
 
-// What each process is to the run, by name: whose change is an event.
+// The state of each process, by name; each change of it is an event.
 std::map<std::string, std::string> states_of(const json& status) {
   std::map<std::string, std::string> result;
   if (const auto nodes = status.find("nodes"); nodes != status.end() && nodes->is_array())
@@ -105,7 +105,7 @@ void page_feed::set_status(const std::string& status, double now) {
     return;
   take_sample(now);
   if (source_ != page_source::visits)
-    return; // rows and events are told
+    return; // the run itself adds rows and events
   take_row();
   if (before.is_object())
     note_changes(before, now);

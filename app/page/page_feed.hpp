@@ -1,12 +1,11 @@
-// What the page shows, between whoever knows it and the server's thread: the newest status of a run,
+// What the page shows, on its way from the run to the server's thread: the newest status of a run,
 // its curves (rows of the history, and a sample a second of loss and speed), federated rounds, and
-// events in words.
-// Nothing here asks the run for anything, so visitors cost training nothing.
+// events in words. The feed asks the run for nothing, so visitors cost training nothing.
 //
-// A visitor asks for the status once a second. It says how often curves, rounds and events have
-// changed, and so when they are worth asking for again: whole, never as differences, because all are
-// bounded. Rounds and events let go of their oldest; curves of every other point, and then half as many are taken, so
-// that a run of weeks has a curve from its beginning on.
+// A visitor asks for the status once a second. The status counts the changes of curves, rounds and events, so the
+// visitor knows when to ask for them again. They come whole, never as differences, because all are bounded. Rounds
+// and events drop their oldest entries. A full curve drops every other point and from then on takes half as many, so
+// a run of weeks has a curve from its beginning on.
 
 #pragma once
 
@@ -45,9 +44,9 @@ struct name_table<page_source> {
                                       named(page_source::finished, "finished")};
 };
 
-/// Points in order of their steps, at most `size_max`. Rows with figures of test or validation rows are one kind, all
-/// else the other: when there are as many points, every other one of the larger kind goes, and from then on half as
-/// many of that kind are taken. So evaluations that are rare stay.
+/// Points in order of their steps, at most `size_max`. Points with figures of test or validation rows are one kind,
+/// all others the second. A full curve drops every other point of the larger kind, and from then on takes half as
+/// many of that kind. So rare evaluations stay.
 class thinned_points {
 public:
   static constexpr size_t size_max = 4'096;

@@ -1,5 +1,5 @@
-// Where the page of a run is served, and what keeps others from reading it: what the command line
-// says of it.
+// The command line's settings of a run's page: where it is served, and what keeps others from
+// reading it.
 
 #pragma once
 

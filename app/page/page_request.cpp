@@ -20,7 +20,7 @@ std::string text_of(boost::beast::string_view x) {
   return {x.data(), x.size()};
 }
 
-// A header that is there once; one that is there twice could mean either to whoever is between.
+// A header must be there once: of two, a proxy on the way might read the other one.
 bool is_twice(const http::request<http::empty_body>& x, http::field name) {
   return x.count(name) > 1;
 }

@@ -1,8 +1,8 @@
 // One request to the page's server: the bytes of a head go in; a request that may be answered, or
 // the status that refuses it, comes out. Nothing here knows sockets, so that it can be fuzzed.
 //
-// What is taken is as little as a browser and a scraper of metrics need: GET and HEAD, HTTP/1.0 and
-// 1.1, no body, a head of at most 8 KiB. Boost.Beast reads it; what it lets pass is checked here.
+// It takes as little as a browser and a scraper of metrics need: GET and HEAD, HTTP/1.0 and 1.1, no
+// body, a head of at most 8 KiB. Boost.Beast parses the head; this code checks what Beast lets pass.
 
 #pragma once
 

@@ -105,7 +105,7 @@ std::string read_token(const std::string& file, bool& is_new) {
   return digits_of(read_or_make_key(file));
 }
 
-/// What is missing is told before anything is served. Throws as the constructor of page_server.
+/// Reports what is missing before the server serves anything. Throws as the constructor of page_server.
 page_opening open_page(const page_place& where) {
   const bool is_usual = where.address.empty();
   const auto asked = is_usual ? endpoint{"127.0.0.1", usual_page_port} : endpoint_in(where.address);
@@ -210,7 +210,7 @@ private:
            static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000)));
   }
 
-  // When all places are taken, whoever has been here longest goes.
+  // When all places are taken, the oldest connection goes.
   void accept_visitors() {
     if (steady::now() < accepts_from_)
       return;
@@ -239,7 +239,7 @@ private:
       await_end(one);
   }
 
-  // Who came without TLS is told in the clear that this is wrong, and no more.
+  // A visitor without TLS gets a refusal in the clear, and no more.
   static void shake_hands(visit& one) {
     auto& session = *one.connection.session();
     const auto how = session.shake_hands();

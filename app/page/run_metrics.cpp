@@ -105,7 +105,7 @@ std::string number_text(double x) {
   return fmt::format("{}", x);
 }
 
-/// An object with values, and what tells it from the others of its kind.
+/// An object with values, and the labels that distinguish it from others of its kind.
 struct labelled {
   json object;
   std::string labels; ///< with braces, or empty

@@ -1,8 +1,8 @@
-// The figures of a run for those who scrape metrics: Prometheus' text format, or OpenMetrics 1.0 for
-// who asks for it. Names follow Prometheus' conventions; units are seconds, bytes and ratios.
+// The figures of a run for scrapers of metrics: Prometheus' text format, or OpenMetrics 1.0 on
+// request. Names follow Prometheus' conventions; units are seconds, bytes and ratios.
 //
-// What has no value is left out, never 0. Labels are of closed sets or the cluster file's names; at
-// most 1,024 processes and as many replicas have series of their own.
+// A figure without a value is left out, never 0. Labels come from closed sets or are the cluster
+// file's names. At most 1,024 processes and as many replicas have series of their own.
 
 #pragma once
 

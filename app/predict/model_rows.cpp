@@ -226,9 +226,9 @@ bool is_unnamed(const saved_model& model) {
   return !model.has_header && !has_names(model.column_names()) && !has_names(model.target_names);
 }
 
-// Without a header columns are called by their index. Of a model that has left some of them out one lies
-// where a file of its features and targets alone has none. As many columns may be these, or features and what was
-// left out, without the targets: where that is not the same, nobody can tell.
+// Without a header columns are called by their index. A model that left some columns out has an index beyond
+// those of a file of its features and targets alone. As many columns may be features and targets, or features and
+// left-out columns without the targets: the count does not say which.
 bool left_some_out(const saved_model& model, const row_reader& reader, const data_arguments& data,
                    target_wish wish) {
   const auto inputs = input_count(model), width = inputs + model.target_names.size();
@@ -329,7 +329,7 @@ std::shared_ptr<cell_coder> coder_of(const saved_model& model, target_wish wish)
   return std::make_shared<cell_coder>(std::move(plan));
 }
 
-// A header that training was told of may have numbers for names, and to a model without names rows of texts are none.
+// The header of the training file may have had numbers for names, and a model without names cannot read rows of texts.
 csv_header header_for(const saved_model& model, csv_header asked) {
   if (asked != csv_header::automatic)
     return asked;

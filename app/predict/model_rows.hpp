@@ -1,6 +1,6 @@
-// Data for a model that was trained earlier: a file of any format that training reads, whose
-// columns are matched with the model's features and targets before a row is read. Rows then come
-// part by part: the file may be larger than memory.
+// Data for a model that was trained earlier: a file of any format that training reads. Its columns
+// are matched with the model's features and targets before any row is read. Rows then come part by
+// part: the file may be larger than memory.
 
 #pragma once
 
@@ -24,7 +24,7 @@ namespace troupe {
 inline constexpr size_t model_rows_part = 16 * prediction_chunk_rows;
 
 enum class target_wish : uint8_t {
-  ignored, ///< to predict: targets are told apart from features, and left out
+  ignored, ///< to predict: columns of targets are found and left out
   needed,  ///< to evaluate
 };
 
@@ -41,14 +41,13 @@ struct model_rows {
   void warn() const;
 };
 
-/// Opens a file ("-": standard input) and decides by its names where both it and the model have
-/// some, in any order and with columns that are ignored; else by the number of its columns: the
-/// model's features alone, or with its targets. Targets of an array may stand in a file of labels.
+/// Opens a file ("-": standard input) and matches its columns with the model's. Where both have
+/// names, by name, in any order; other columns are ignored. Else by their number: the model's
+/// features alone, or with its targets. Targets of an array may stand in a file of labels.
 ///
-/// Throws failure: bad_data when neither fits (the message lists missing names), or when there are
-/// no targets that are needed; usage for an option that
-/// the format or the model has no use for, or with a value that does not exist; what the reader of
-/// the format throws.
+/// Throws failure: bad_data when neither fits (the message lists missing names), or when needed
+/// targets are missing; usage for an option that the format or the model has no use for, or with a
+/// value that does not exist; what the reader of the format throws.
 model_rows open_rows(const saved_model& model, const data_arguments& data, target_wish wish);
 
 /// Throws failure(usage) for an option that the format has no use for.

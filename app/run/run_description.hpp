@@ -1,5 +1,5 @@
-// What a run is about to learn, from what, and how: said before training, so that a wrong guess is
-// seen before the hours it would cost. A function of the job and its data; it reads nothing.
+// What a run is about to learn, from what, and how: printed before training, so that the user sees
+// a wrong guess before it costs hours. A function of the job and its data; it reads no files.
 
 #pragma once
 

@@ -53,10 +53,10 @@ struct ended_run {
   bool drops_best = false; ///< its result is the best version, now the last one is asked for
 };
 
-/// Lengths and stop rules are no part of a job's identity, so a finished run can be made longer:
-/// when it ended by its length or an interrupt and training now ends later (at `last_version`), or
-/// when it ended by a rule that reads results and these rules were changed. The same rules would
-/// end it at the same step again. And its last version can be had in place of the best one.
+/// Whether a finished run can go on: lengths and stop rules are no part of a job's identity. It can
+/// when it ended by its length or an interrupt and training now ends later (at `last_version`). It
+/// can when a rule that reads results ended it and these rules were changed: the same rules would end
+/// it at the same step. And it can when the job now asks for the last version in place of the best.
 bool can_go_on(const ended_run& ended, uint64_t last_version);
 
 struct run_start {
@@ -67,29 +67,28 @@ struct run_start {
   std::string note; ///< where a resumed run begins, a whole line; else empty
 };
 
-/// Decides where `x` begins. Changes nothing. `warn` is told of each checkpoint that cannot be
-/// used, in a whole line.
+/// Decides where `x` begins. Changes nothing. `warn` gets a whole line for each checkpoint that
+/// cannot be used.
 ///
-/// Throws failure: cannot_create when the folder holds another job, or a model that there is no checkpoint to go on
-/// from; mismatch when the checkpoint
-/// was computed by machines of another numerics class; bad_data when there are checkpoints and none
-/// can be used (one that is damaged, or of another shape than the job, is skipped); bad_job when
-/// the job does not fit its data, or the checkpoint is beyond the end of training; diverged when
-/// the run in the folder ended so, as it would do so again.
+/// Throws failure: cannot_create when the folder holds another job, or a model without a checkpoint to go on from;
+/// mismatch when machines of another numerics class computed the checkpoint; bad_data when there are checkpoints
+/// and none can be used (it skips one that is damaged, or of another shape than the job); bad_job when the job does
+/// not fit its data, or the checkpoint is beyond the end of training; diverged when the run in the folder diverged,
+/// as it would again.
 run_start find_start(const job& x, const prepared_data& data, const run_folders& folders,
                      const std::function<void(const std::string&)>& warn,
                      const run_place& where = {});
 
-// A run as it is planned before it begins, from its file and the shape of its data: for those who ask
-// and do not train.
+// The plan of a run from its file and the shape of its data, for commands that show it and do not
+// train.
 
 struct planned_run {
   std::vector<process_plan> processes;     ///< in order of the nodes
   std::optional<parallel_plan> replicas{}; ///< of those that train in step
 };
 
-/// Reads the data. Throws failure as the run would: for data that cannot be read, a job that cannot be
-/// trained on them, memory that is not there; by the key's place in the file.
+/// Reads the data. Throws failure as the run would, with the key's place in the file: for data that
+/// cannot be read, a job that cannot be trained on them, missing memory.
 planned_run plan_run(const loaded_job& loaded, const cluster_plan& cluster);
 
 } // namespace troupe

@@ -76,7 +76,7 @@ void watch_stop_signals(milliseconds one_signal, bool is_quiet) {
   struct sigaction action {};
   action.sa_handler = on_stop_signal;
   action.sa_flags =
-    SA_RESTART; // whoever reads data asks between pieces (data/source/text_source.hpp)
+    SA_RESTART; // readers of data look for a signal between pieces (data/source/text_source.hpp)
   sigemptyset(&action.sa_mask);
   for (const int number : stop_signals)
     handle_unless_ignored(number, action, nullptr);

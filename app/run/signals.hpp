@@ -1,5 +1,5 @@
-// Signals of the command: the first SIGINT, SIGTERM, SIGHUP (its terminal was closed), SIGUSR1, SIGUSR2 or
-// SIGXCPU (batch systems warn by them) asks training to stop and keep what it has, a later one ends the
+// Signals of the command: SIGINT, SIGTERM, SIGHUP (its terminal was closed), SIGUSR1, SIGUSR2 and SIGXCPU
+// (batch systems warn by them). The first asks training to stop and keep what it has, a later one ends the
 // process at once (coordinators/run/stop_signals.hpp).
 
 #pragma once
@@ -15,7 +15,8 @@ namespace troupe {
 /// What stops a run. All but SIGINT count as SIGTERM, whose exit code is 143.
 inline constexpr std::array stop_signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
 
-/// Also where who started the process has it ignored, as shells do with `&`; the others `nohup` and its like forbid.
+/// Whether it stops this process even where the parent ignores it (a shell's `&`). Others stay ignored, as `nohup`
+/// asks.
 constexpr bool stops_in_any_case(int number) {
   return number == SIGINT || number == SIGTERM;
 }
@@ -27,10 +28,10 @@ void handle_unless_ignored(int number, const struct sigaction& action, struct si
 /// write, not the end of the process.
 void ignore_signals_of_writes();
 
-/// From now on the first of `stop_signals` is remembered, and acknowledged in a line on standard
-/// error; who `is_quiet` acknowledges what a person sends, SIGINT, alone. More of them within
-/// `one_signal` are the same signal; one after that ends the process with 128 + its number. SIGXCPU, which
-/// comes each second from a limit on, ends nothing.
+/// From now on the process remembers the first of `stop_signals`, and acknowledges it in a line on
+/// standard error; with `is_quiet` only a SIGINT, which a person sends. More of them within `one_signal`
+/// are the same signal; one after that ends the process with 128 + its number. SIGXCPU, which comes each
+/// second from a limit on, ends nothing.
 void watch_stop_signals(milliseconds one_signal = one_signal_for, bool is_quiet = false);
 
 /// SIGINT or SIGTERM, as which all others count; 0 while there was none.

@@ -43,9 +43,9 @@ private:
 };
 
 /// Makes an actor system, does `work` with it, and ends it, all on one thread of its own. Returns when
-/// the system has ended, or `patience` after the work: an actor that somebody keeps for ever would
-/// keep a process whose work is done and written. Then that thread is left behind, with a warning on
-/// standard error, and the result is false. Throws what making the system or `work` throws.
+/// the system has ended, or `patience` after the work: an actor with a reference that never goes would
+/// keep a process whose work is done. Then that thread is left behind, with a warning on standard
+/// error, and the result is false. Throws what making the system or `work` throws.
 bool with_actor_system(std::unique_ptr<system_config> config,
                        const std::function<void(caf::actor_system&)>& work,
                        std::chrono::milliseconds patience = std::chrono::seconds{10});

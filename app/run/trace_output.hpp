@@ -1,5 +1,5 @@
-// The files of a process's trace: the timeline's, opened before the run begins, so that a wrong path is
-// told of at once, and written when it has ended, however it did; and the flight recorder's, which is
+// The files of a process's trace. The timeline's file is opened before the run begins, so that a wrong
+// path fails at once, and written at the run's end, however it ends. The flight recorder's file is
 // removed when the process ends well, and shown to people when it does not.
 
 #pragma once
@@ -18,18 +18,18 @@ namespace troupe {
 /// What a process is to its run.
 struct trace_role {
   bool has_run_directory = false; ///< it writes there
-  bool is_launched = false; ///< who started it merges its timeline with others and tells of that
+  bool is_launched = false;       ///< the launcher merges its timeline with others and says so
 };
 
 class trace_output {
 public:
-  /// What `arguments` ask of a process called `process`. Of a private run there is no flight recorder: when
-  /// clients' work ended would tell of them. That there can be none is a warning. Throws what atomic_file
-  /// throws.
+  /// What `arguments` ask of a process called `process`. A private run has no flight recorder: the times of
+  /// clients' work would give them away. A recorder that cannot be made is a warning. Throws what
+  /// atomic_file throws.
   trace_output(const train_arguments& arguments, const job& x, const std::string& process,
                const trace_role& role);
-  /// Writes the timeline and puts the recorder's file where it belongs, and says so; what goes wrong then
-  /// is a warning: the run is what counts. While an exception passes the process ends badly, unless a
+  /// Writes the timeline and puts the recorder's file where it belongs, and says so. A failure is a
+  /// warning only: the run is what counts. While an exception passes the process ends badly, unless a
   /// signal asked it to stop.
   ~trace_output();
   trace_output(const trace_output&) = delete;

@@ -29,15 +29,15 @@ namespace troupe {
 
 namespace {
 
-// The files of a run that grow while it lasts: whoever reads along has each row and each event as
-// soon as it is there. A disk that refuses one must not end the run: that file is given up with one
+// The files of a run that grow while it lasts: a reader sees each row and each event as soon as it
+// is there. A disk that refuses one must not end the run: live_files gives that file up with one
 // warning, and training goes on.
 
 class live_files {
 public:
-  /// `earlier`: the rows that a resumed run goes on from, at `version`; nothing for one that begins. `warn` is told
-  /// of a file that is given up, in a whole line. No file is touched before `begin`: until then the
-  /// folder may be an earlier run's.
+  /// `earlier`: the rows that a resumed run goes on from, at `version`; nothing for one that begins. `warn` gets a
+  /// whole line for a file that is given up. No file is touched before `begin`: until then the folder may be an
+  /// earlier run's.
   live_files(const run_directory& folder, bool wants_tensorboard,
              std::optional<std::vector<history_row>> earlier, uint64_t version,
              std::function<void(const std::string&)> warn);
@@ -193,7 +193,7 @@ void note_begin_and_end(training_inputs& inputs, live_files& files) {
 }
 
 // The display outlives the training: a line that it left open is then ended. `has_trained` becomes
-// true with the first step that is heard of.
+// true with the first reported step.
 training_result train_with_progress(const job& x, training_inputs inputs, const run_request& asked,
                                     const run_directory& folder, bool& has_trained) {
   const auto& start = inputs.resume_from;
@@ -390,7 +390,7 @@ void print_failure_object(const failure& error, const std::string& job_name) {
   }
 }
 
-// Who was stopped by SIGTERM ends with its code, whoever noticed.
+// A command that SIGTERM stopped ends with that signal's code, wherever the stop showed.
 int with_code_of_signal(const std::function<int(std::string&)>& body, std::string& job_name) {
   try {
     return body(job_name);

@@ -1,6 +1,6 @@
-// A training run of the command, whoever computes: its folders are claimed, it begins where it
-// should, its files are written and its result is printed. `troupe train` and the director's
-// process of a cluster differ in how they train, and in nothing else that a user sees.
+// A training run of the command, alone or in a cluster: it claims its folders, begins where it
+// should, writes its files and prints its result. `troupe train` and the director's process of a
+// cluster differ in how they train, and in nothing else that a user sees.
 
 #pragma once
 
@@ -25,16 +25,16 @@ struct training_inputs : train_options {
   std::function<void(const std::string&)> on_news; ///< a line, without break, for people
   /// Called when nothing can refuse to begin any more: ports are open, files are read.
   std::function<void()> on_ready;
-  /// Keeps the result; called before anybody else is told that the run is finished.
+  /// Keeps the result; called before the other processes learn that the run is finished.
   std::function<void(training_result&)> keep;
-  /// Where parameters may be kept that are too large for memory; of no use to who computes alone.
+  /// Where parameters may be kept that are too large for memory; unused by a process that computes alone.
   std::string scratch_folder;
 };
 
 /// Calls `on_ready` before it trains, and `keep` with what it returns.
 using trainer = std::function<training_result(const job&, training_inputs)>;
 
-/// Hears that a run is finished already, and what its result is; `inputs` have the data only.
+/// Called when a run is finished already, with its result; `inputs` have the data only.
 using finished_listener =
   std::function<void(const job&, training_inputs inputs, const training_summary&)>;
 

@@ -21,7 +21,7 @@ std::string one_line(const nlohmann::ordered_json& object);
 /// Adds a line to a report: the name, and in its column the value.
 void add_line(std::string& out, std::string_view name, const std::string& value);
 
-/// A class's name in a table: in quotation marks, and escaped, where it could not be told otherwise, as a blank or a
+/// A class's name in a table: in quotation marks, and escaped, where it would not show otherwise, as a blank or a
 /// new line.
 std::string class_text(const std::string& name);
 

@@ -18,11 +18,11 @@ inline constexpr std::string_view standard_output = "standard output";
 void hold_standard_streams();
 
 /// Writes a result to standard output. Throws failure(io_error) when that is closed or full; `hint`
-/// then tells what is not lost.
+/// then says what is not lost.
 void print_result(std::string_view text, const std::string& hint = {});
 
-/// "troupe: error: WHERE: WHAT" and "  hint: ..." lines: every error of a job, else the one. Nothing when whoever read the
-/// result has enough of it, as `head`.
+/// "troupe: error: WHERE: WHAT" and "  hint: ..." lines: every error of a job, else the one. Nothing when the reader of
+/// the result closed the pipe, as `head` does.
 std::string error_text(const failure& error);
 
 /// What ends a command and is no failure: want of memory is bad_job, anything else a defect.
@@ -31,8 +31,8 @@ failure as_failure(const std::exception& error);
 /// Writes to standard error; that nobody listens there is no error.
 void print_message(std::string_view text);
 
-/// Writes one line of a run's log to standard error, behind the local date and time of day: what
-/// happened during a run, to be read beside the logs of other machines.
+/// Writes one line of a run's log to standard error, behind the local date and time of day, so that
+/// people can read it beside the logs of other machines.
 void log_news(std::string_view line);
 
 } // namespace troupe

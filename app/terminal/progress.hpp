@@ -32,9 +32,9 @@ progress_style style_for(std::FILE* file);
 /// Columns of the terminal behind `file`, else COLUMNS, else 80.
 size_t columns_of(std::FILE* file);
 
-/// Writes progress to a file: on a live terminal one line that is redrawn in place, otherwise
-/// finished epochs. Epochs may follow each other faster than anybody reads: the first and the last
-/// are written, and of those between a few a second; on a terminal the others pass in one line.
+/// Writes progress to a file: on a live terminal one line that is redrawn in place, otherwise finished
+/// epochs. Epochs may follow each other faster than people read. So the display writes the first and
+/// the last, and of those between a few a second; on a terminal the others pass in one line.
 class progress_display {
 public:
   using moment = std::chrono::steady_clock::time_point;

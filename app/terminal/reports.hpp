@@ -1,4 +1,4 @@
-// What the command tells people of a plan, of a run that has ended, and of one that goes on.
+// The command's reports to people: of a plan, of a run that has ended, and of one that goes on.
 
 #pragma once
 
@@ -20,12 +20,12 @@ std::string plan_json(const parallel_plan& plan);
 /// A run that ended, in a few lines of name and value; figures that were not measured are left out.
 std::string run_report(const training_summary& summary);
 
-/// A run as `troupe status` shows it: what goes on, who is behind, and a table of nodes. `status` is the
-/// object of actors/net/gate/visit.hpp, as text. Throws failure(mismatch) when it lacks what this version shows.
+/// A run as `troupe status` shows it: what goes on, which processes are behind, and a table of nodes. `status` is
+/// the object of actors/net/gate/visit.hpp, as text. Throws failure(mismatch) when it lacks what this version shows.
 std::string status_report(std::string_view status);
 
-/// Of the same object only why nothing moves: who holds up the run, the chain of waits that leads
-/// there, and what to do; one line when it moves. Throws as `status_report`.
+/// Of the same object only why nothing moves: the process that holds up the run, the chain of waits
+/// that leads there, and what to do. One line when it moves. Throws as `status_report`.
 std::string wait_report(std::string_view status);
 
 } // namespace troupe

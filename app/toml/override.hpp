@@ -1,5 +1,5 @@
-// Keys that are set from outside the files: by the environment and by `--set`. A value is TOML, or
-// else a string; a whole table is several keys at once, and nothing at all takes a key back.
+// Keys that the environment and `--set` set in place of a file. A value is TOML, or else a string.
+// A whole table sets several keys at once; an empty value takes a key back.
 
 #pragma once
 

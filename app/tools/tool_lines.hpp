@@ -28,7 +28,7 @@ void add_sweep(CLI::App& app, tool_line& x, std::function<int()>& chosen);
 /// `troupe serve-tools`, which no help shows.
 void add_tool_services(CLI::App& app, tool_line& x, std::function<int()>& chosen);
 
-/// What the programs of python/tools ask of the command: readers and writers that they are not to have a second time. A
+/// What the programs of python/tools ask of the command, so that they need no readers and writers of their own. A
 /// question is words on standard input, each ended by a zero byte:
 ///
 ///   job FILE CHOICE...   name, keys and text of a job with the last of these choices of --set; all are checked. A choice
