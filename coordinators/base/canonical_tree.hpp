@@ -2,9 +2,9 @@
 //
 // Floating-point addition is not associative, so equal results need an equal order. The order is a
 // binary tree over slice indices that depends on the number of slices alone: a range of n > 1
-// slices splits at the largest power of two below n. Whoever owns all slices below a node may add
-// them and pass on the node's sum; whoever adds two siblings gets their parent. Slices without rows
-// do not exist: a node with one non-empty child is that child.
+// slices splits at the largest power of two below n. A process that owns all slices below a node
+// may add them and pass on the node's sum; the sum of two siblings is their parent's. Slices
+// without rows do not exist: a node with one non-empty child is that child.
 
 #pragma once
 

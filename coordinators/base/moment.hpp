@@ -1,4 +1,4 @@
-// Time as rules see it: an argument. Who calls them reads the clock, a real one or a simulated one.
+// Time as rules see it: an argument. Their callers read the clock, a real or a simulated one.
 
 #pragma once
 

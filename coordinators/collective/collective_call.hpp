@@ -31,7 +31,7 @@ struct name_table<collective_kind> {
 };
 
 /// What a part is for: `scatter` brings an owner what it is to own (a sum's summands, the root's
-/// values), `gather` brings what somebody owns to who wants all.
+/// values), `gather` brings an owner's values to the members that want all.
 enum class collective_stage : uint8_t { scatter, gather };
 
 /// What an application asks of its member. The k-th part of N values for n members is
@@ -43,8 +43,8 @@ struct collective_call {
   float_view values; ///< N, or own ones; of broadcast and scatter only the root's count
 };
 
-/// member -> member: a part, or a piece of one to a member of another process. Its header says what
-/// its sender thinks the round is.
+/// member -> member: a part, or a piece of one to a member of another process. Its fields describe
+/// the round as its sender sees it.
 struct collective_part {
   uint64_t round = 0;
   uint64_t from = 0;
@@ -63,7 +63,7 @@ struct collective_part {
   friend bool operator==(const collective_part&, const collective_part&) = default;
 };
 
-/// member -> who sends it a part in pieces: pieces up to this element may come. Idempotent.
+/// member -> the sender of a part in pieces: pieces up to this element may come. Idempotent.
 struct collective_grant {
   uint64_t round = 0;
   uint64_t from = 0;

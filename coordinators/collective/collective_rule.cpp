@@ -114,7 +114,7 @@ collective_outcome collective_rule::on_failure(const collective_failure& news) {
     if (auto* const early = early_at(news.round, news.from, result))
       early->problem = news.why;
   } else if (const auto at = rounds_.find(news.round); at != rounds_.end()) {
-    end(at, {news.round, {}, news.why}, result); // all others were told
+    end(at, {news.round, {}, news.why}, result); // its sender has sent the failure to all others
   }
   return result;
 }

@@ -1,5 +1,5 @@
 // The collective rule: one member's view of all-reduce, reduce-scatter, all-gather, broadcast,
-// scatter and barrier among n members (`collective_route` says who sends what to whom).
+// scatter and barrier among n members (`collective_route` says which member sends which elements to which).
 //
 // Sums run along the canonical tree over members (coordinators/base/canonical_tree.hpp) once all
 // summands are here: same bits whatever arrives first, in one stage or two.
@@ -15,11 +15,11 @@
 //   still to be sent something                      -> the round fails, and later ones do
 //   the deadline is over                            -> the round fails
 //
-// Parts of members in other processes come in pieces (`part_pieces`): what a round that is open here
-// is still to get of one is granted, and sums are added up piece by piece while they are in the caches.
+// Parts of members in other processes come in pieces (`part_pieces`): an open round grants its senders
+// what it still needs, and adds sums piece by piece while they are in the caches.
 //
-// Whoever fails a round tells all others, so it fails for all who have not ended it. Some may have:
-// a root, which waits for nobody, and whoever had everything before the trouble began.
+// A member that fails a round sends that to all others, so it fails for all that have not ended it.
+// Some may have ended it: a root, which waits for no member, or a member that had all its parts before.
 
 #pragma once
 
@@ -43,11 +43,11 @@
 
 namespace troupe {
 
-// Collective route: who sends which elements to whom.
+// Collective route: which member sends which elements to which.
 //
-// There is one algorithm. The N values of a round have owners, 1/n each. In the first stage owners
-// are brought what they are to own, in the second they bring it to whoever wants all. Each operation
-// is one stage or both:
+// There is one algorithm. The N values of a round have owners, 1/n each. In the first stage members
+// bring owners what these are to own; in the second owners bring it to the members that want all.
+// Each operation is one stage or both:
 //
 //                                 scatter stage     gather stage       bytes a member sends
 //   reduce-scatter                all to all                           (n-1)/n N
@@ -57,9 +57,9 @@ namespace troupe {
 //   scatter                       root to others                       root (n-1)/n N
 //   broadcast                     root to others    others to others   root N, others (n-2)/(n-1) N
 //
-// In one stage everybody owns everything. In a broadcast the root owns nothing: its part would have
-// to go to all others, and the root would send 2 (n-1)/n N. A part goes out even if there is nothing
-// in it, so a member waits for a number of parts that it knows.
+// In one stage every member owns everything. In a broadcast the root owns nothing: its part would
+// have to go to all others, and the root would send 2 (n-1)/n N. An empty part goes out too, so
+// each member knows how many parts to wait for.
 struct collective_route {
   collective_kind kind = collective_kind::barrier;
   size_t root = 0; ///< of broadcast and scatter

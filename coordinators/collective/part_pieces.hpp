@@ -5,8 +5,8 @@
 //   sender    begins with `eager_pieces` unasked ----------> kept, or taken in when the round is open
 //             goes on up to `until`  <---------------------- grant, once the round is open there
 //
-// Both ends count for each part by itself: what somebody does not want yet never stands in the way
-// of what it waits for. Pieces may come in any order, some twice; a wire that loses some is a lost
+// Both ends count for each part by itself: a part that a member does not want yet never blocks one
+// that it waits for. Pieces may come in any order, some twice; a wire that loses some is a lost
 // member (actors/net/collective).
 
 #pragma once
@@ -50,8 +50,8 @@ public:
   arriving_part(float_view values)
     : has_begun_(true), size_(values.size()), here_(values.size()), whole_(std::move(values)) {}
 
-  /// Takes a piece in that is cut right; the same again changes nothing. False when nobody has
-  /// granted it, or it is of a part of another size.
+  /// Takes a piece in that is cut right; the same again changes nothing. False when it was not
+  /// granted, or it is of a part of another size.
   bool take(const collective_part& x, const piece_limits& limits);
 
   bool has_begun() const { return has_begun_; }
@@ -60,11 +60,11 @@ public:
 
   /// Values from this element on that lie together, as many as are here; empty: it is missing.
   float_view run_from(uint64_t element) const;
-  /// Nobody looks at what lies before this element again. Of a part that came as a whole nothing
-  /// changes.
+  /// The caller looks at nothing before this element again. A part that came as a whole stays as it
+  /// is.
   void release_before(uint64_t element);
 
-  /// Up to where its sender may go on, when it is to be told.
+  /// The element up to which its sender may go on, when a grant is due.
   std::optional<uint64_t> take_grant(const piece_limits& limits);
 
 private:
@@ -87,7 +87,7 @@ public:
   };
   using pieces = std::vector<addressed_piece>;
 
-  /// `patience`: a part that nobody has asked on for so long is wanted by nobody.
+  /// `patience`: a part that gets no grant for so long is dropped.
   departing_parts(const piece_limits& limits, milliseconds patience)
     : limits_(limits), patience_(patience) {}
 

@@ -1,12 +1,12 @@
 // Arriving tensor: one tensor while it is put together from pieces, in any order, some twice.
 //
 // Values are copied to memory that is asked for with the first of them. Where all pieces lie in one
-// buffer already, each at its place (in one process, or because one piece is all there is), that
-// buffer is the result and nothing is copied: who expects it says whether it may be. Or its owner takes
-// the values as they come, to where it has room for them: then nothing of them is kept here.
+// buffer already, each at its place (in one process, or as a single piece), that buffer is the result
+// and nothing is copied, if the owner allows it. Or a sink of the owner takes the values as they come:
+// then the tensor keeps none.
 //
-// Who needs some of a tensor's elements only has a window (models/base/element_window.hpp): others are
-// not waited for, and the values are those of the window, packed.
+// An owner that needs only some elements gives a window (models/base/element_window.hpp): the tensor
+// waits for these alone, and its values are the window's, packed.
 
 #pragma once
 
@@ -46,7 +46,7 @@ using tensor_sink =
   std::function<void(const tensor_name&, uint64_t first_element, const float_view& values)>;
 
 /// What comes of a piece (expected_tensor.hpp has the rules). Of several verdicts the last in this
-/// list tells most.
+/// list counts.
 enum class piece_verdict : uint8_t {
   unexpected,
   early,

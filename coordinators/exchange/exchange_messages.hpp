@@ -13,8 +13,8 @@
 
 namespace troupe {
 
-/// A few numbers that belong to a tensor and travel with each of its pieces. A gradient has the
-/// sums of its rows and who computed it in which time.
+/// A few numbers that belong to a tensor and travel with each of its pieces. A gradient's note has
+/// the sums of its rows, its replica and the time it took.
 struct tensor_note {
   std::array<uint64_t, 4> facts{};   ///< follow from the name, as the values do
   std::array<uint64_t, 2> remarks{}; ///< may differ; of several the greatest counts
@@ -22,8 +22,8 @@ struct tensor_note {
   friend bool operator==(const tensor_note&, const tensor_note&) = default;
 };
 
-/// A place on a link: bytes of values that were given to it. With a piece, up to its end; alone it
-/// is the question what has come; the other way it is the answer, the credit: all before it has
+/// A place on a link, in bytes of values that its sender gave to it. On a piece: the place of its
+/// end. Alone: the question what has come. The other way: the answer, the credit: all before it has
 /// come, or is lost.
 struct link_position {
   uint64_t link = 0; ///< the link's number, as the sender of the pieces counts
@@ -43,14 +43,14 @@ struct tensor_piece {
   friend bool operator==(const tensor_piece&, const tensor_piece&) = default;
 };
 
-/// These elements of all tensors of this name are missing. Answered by pieces, or by nothing. Or the end
-/// of all wants: they have come, of the tensor of just this name.
+/// These elements of all tensors of this name are missing. Answered by pieces, or by nothing. With
+/// `have_come` it ends all wants: the elements of just this tensor have come.
 struct tensor_want {
   tensor_name of;
   std::vector<index_range> elements;
   bool or_newer = false; ///< later keys are as good
   bool have_come = false;
-  link_position seen{}; ///< credit of who asks: what has come is not under way any more
+  link_position seen{}; ///< the sender's credit: what has come is not under way any more
 
   friend bool operator==(const tensor_want&, const tensor_want&) = default;
 };

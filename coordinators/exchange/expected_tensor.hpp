@@ -1,5 +1,5 @@
 // Expected tensor: what a process needs from others, until it has it. Which pieces count, what is
-// missing, and whom to ask for it.
+// missing, and which peer to ask for it.
 //
 //   piece                                                        verdict      what happens
 //   ------------------------------------------------------------------------------------------
@@ -21,12 +21,12 @@
 // - Plain (state, orders, results): one key, some parts, each of one leaf. Complete when every part
 //   is whole.
 // - Sums (gradients): one key; every node of the tree may come, each is whole by itself. A leaf is
-//   missing while no whole node covers it. Of nodes that came in part only the rest is asked for.
+//   missing while no whole node covers it. Of nodes that came in part the process asks for the rest alone.
 // - Newest (parameters): a key that becomes whole replaces all before it, and the next is expected.
 //   Usually keys become whole one by one. A process that was away finds that the others have gone
 //   on: it asks for what it misses *or newer*, and takes the highest key that becomes whole, a
-//   *jump*. All owners are at v or v + 1 and keep both, so v can be had whole. Three keys are
-//   gathered: the one that is wanted, and the two that an owner may be known to have.
+//   *jump*. All owners are at v or v + 1 and keep both, so v can be had whole. The process gathers
+//   three keys: the one that it wants, and the two that an owner may have.
 
 #pragma once
 
@@ -46,8 +46,8 @@ inline constexpr size_t gathered_keys_max = 3;
 /// Elements of a piece end below this: sums of counts stay far from the end of their type.
 inline constexpr uint64_t element_count_max = uint64_t{1} << 48;
 
-/// Who has it, or will: of these elements, the sums over these leaves. Leaves that do not exist (a
-/// slice without rows) are named by nobody.
+/// A peer that has, or will have, the sums over these leaves of these elements. No source names
+/// leaves that do not exist (a slice without rows).
 struct tensor_source {
   peer_id peer = peer_id::director;
   index_range elements;
@@ -71,8 +71,8 @@ struct expectation {
   tensor_sink sink{};        ///< instead of memory: of plain ones
   bool may_share = false;    ///< a buffer that holds all of it need not be copied
   bool comes_unasked = true; ///< false: asked for at once
-  bool is_fetched = false;   ///< nobody sends it unasked: to ask once is no repair
-  bool tells = false;        ///< who sent the last of it is told when it is whole
+  bool is_fetched = false;   ///< no peer sends it unasked: to ask once is no repair
+  bool tells = false;        ///< the sender of its last piece is to know when it is whole
 
   bool is_plain() const { return leaf_count == 1 && !newest; }
 };
@@ -88,7 +88,7 @@ public:
   /// Tensors that became whole since the last call go to the end of `out`.
   void take_arrived(std::vector<exchange_effect>& out);
 
-  /// Somebody else has it now; what is here stays.
+  /// Other peers have it now; what is here stays.
   void set_sources(std::vector<tensor_source> sources) { what_.sources = std::move(sources); }
 
   /// True when it is time to ask, and something is missing.

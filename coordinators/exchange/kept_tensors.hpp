@@ -1,4 +1,4 @@
-// Kept tensors: what a process has for others, as long as somebody may ask for it.
+// Kept tensors: what a process has for its peers, as long as one may ask for it.
 //
 //   put ---> some elements are final ---grow---> all are ---forgotten, or replaced
 //                                                           by newer keys---> gone
@@ -30,13 +30,13 @@ struct kept_tensor {
   /// Of these elements, how many keys are kept: adding a newer one lets the oldest go. 0: all,
   /// until they are forgotten.
   size_t newest_kept = 0;
-  /// Instead of values: so many, which the owner finds when a piece of them may go. A checkpoint is
-  /// handed out from its file like this: what is read has credit already, so it is never more than
-  /// that in memory, and the exchange knows no files.
+  /// In place of values: their number; the owner finds them when a piece of them may go. A
+  /// checkpoint goes out from its file like this: the owner reads only what has credit, so no more
+  /// is in memory, and the exchange knows no files.
   size_t elsewhere = 0;
-  /// Others are not sent all of it: what they ask for is no repair.
+  /// Peers get only what they ask for, so a want of it is no repair.
   bool is_fetched = false;
-  /// It goes as soon as who needs it has all of it, and is asked for no more then.
+  /// Dropped as soon as the peer that needs it has all of it; no peer asks for it then.
   bool until_it_came = false;
 
   index_range elements() const {
@@ -66,7 +66,7 @@ public:
   void drop_older(const kept_tensor& x);
   void forget(tensor_kind kind, const key_range& keys);
   void forget_all();
-  /// These elements have come to who needs them.
+  /// These elements have reached the peer that needs them.
   void have_come(const tensor_name& name, std::span<const index_range> elements);
 
   /// True when it was put, final or not.
@@ -108,7 +108,7 @@ private:
   struct entry {
     kept_tensor what;
     span_set here; ///< elements that are final
-    span_set came; ///< elements that who needs them has, where that counts
+    span_set came; ///< elements that have reached their peer, where that counts
     friend bool operator==(const entry&, const entry&) = default;
   };
 

@@ -1,11 +1,11 @@
 // The two ends of a link that pieces travel on: how much may be under way, and what waits until it
 // may go.
 //
-// What is sent lies in the memory of both ends until it is read, and a wire takes what it is given:
-// a receiver that is slow or stands still would let its sender's memory grow without bound, and a
+// What is sent lies in the memory of both ends until the receiver reads it, and a wire takes what
+// it is given. With a slow or halted receiver the sender's memory would grow without bound. And a
 // burst of hundreds of megabytes keeps a healthy link too busy for its signs of life. So a sender
-// has credit on a link. Pieces beyond wait here *by name*: their values are looked up when their
-// turn comes. So waiting takes no memory, and what is kept no longer is not sent either.
+// has credit on a link. Pieces beyond it wait here *by name*: the exchange looks their values up when
+// their turn comes. So waiting takes no memory, and values that are kept no longer are not sent.
 //
 //   add ---> waits ---next: there is credit---> under way ---on_credit---> forgotten
 //              |                                    |
@@ -13,11 +13,11 @@
 //
 // Nothing is counted that could be lost. A piece carries its *position*: the bytes given to this
 // link up to its end. The receiver says the highest position it has seen, and because a link keeps
-// its order, everything before that has come or is lost. So a credit that is lost is made good by
-// the next one, one that comes twice says nothing new, and lost pieces leak no credit. Should the
-// last pieces or the last credit be lost, the sender asks after a while, with the position alone;
-// the answer is the ordinary credit. A new link is a new number and starts from 0; credit of
-// another link says nothing.
+// its order, everything before that has come or is lost. So the next credit makes a lost one good,
+// one that comes twice says nothing new, and lost pieces leak no credit. Should the last pieces or
+// the last credit be lost, the sender asks after a while, with the position alone; the answer is
+// the ordinary credit. A new link is a new number and starts from 0; credit of another link says
+// nothing.
 //
 // Invariants: at most the window is under way, or a single piece; an element of a tensor neither
 // waits twice nor waits while it is under way, however often it is wanted. Once its vectors have
@@ -111,16 +111,16 @@ class incoming_link {
 public:
   /// A stamp came, with a piece or alone. A stamp of another link begins anew.
   void on_stamp(const link_position& stamp);
-  /// A sixteenth of the window has come since the sender was told, or many pieces.
+  /// A sixteenth of the window, or many pieces, has come since the last credit.
   bool due(size_t window_bytes) const {
     return is_news() && (seen_.bytes - told_ >= window_bytes / credit_return_parts ||
                          unreported_count_ >= credit_return_pieces);
   }
-  /// The sender has not been told of everything.
+  /// More has come than the last credit said.
   bool is_news() const { return seen_.bytes > told_; }
   /// Up to where everything has come, or is lost.
   const link_position& seen() const { return seen_; }
-  /// What to tell it.
+  /// The credit to send now; from here on it counts as sent.
   link_position tell();
 
   friend bool operator==(const incoming_link&, const incoming_link&) = default;

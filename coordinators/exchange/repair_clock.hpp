@@ -1,10 +1,10 @@
 // The repair clock: when to ask for something that should have come.
 //
-// Nothing is acknowledged; who misses something asks. It asks when nothing new has come for 200 ms,
-// which is far above any round trip and far below any timeout, then after 400 ms, doubling to 2 s,
-// so that a slow peer is not buried in questions. Whatever comes starts it anew: a slow link that
-// still delivers is never asked to send again. A clock that was never started asks at once: it is
-// for what does not come unasked.
+// No message is acknowledged; a process that misses something asks for it. It asks when nothing new
+// has come for 200 ms, far above any round trip and far below any timeout. Then it asks after 400
+// ms, doubling to 2 s, so that questions do not bury a slow peer. Any arrival restarts the clock: a
+// slow link that still delivers never gets a want. A clock that was never started asks at once: it
+// is for what does not come unasked.
 
 #pragma once
 

@@ -7,8 +7,8 @@ namespace troupe {
 
 namespace {
 
-/// Whatever became whole by a piece of this peer, by effects from `first` on. Should its end get lost,
-/// it is kept a little longer there.
+/// Says to this peer which tensors its piece made whole, by the effects from `first` on. If that is
+/// lost, the peer keeps them a little longer.
 void tell_what_came(peer_id from, const std::vector<expected_tensor>& expected, size_t first,
                     std::vector<exchange_effect>& effects) {
   for (auto i = first; i < effects.size(); ++i) {
@@ -268,7 +268,7 @@ void tensor_exchange::hold_credit(bool holds) {
       tell_credit(peer, way);
 }
 
-// Who asks for credit meanwhile asks again.
+// While credit is held back, a peer's question stays unanswered; the peer asks again.
 void tensor_exchange::tell_credit(peer_id to, link& way) {
   if (holds_credit_)
     return;

@@ -1,7 +1,7 @@
-// Tensor exchange: what a process keeps for others, what it expects of them, and what may go to
-// whom now. Gradients, versions, a checkpoint's state, orders and their results are all the same to
+// Tensor exchange: what a process keeps for its peers, what it expects of them, and what may go to
+// each now. Gradients, versions, a checkpoint's state, orders and their results are all the same to
 // it: a name (tensor_name.hpp), and a set of intact elements that only grows. No actor, no clock of
-// its own, no socket: events in, effects out. Whoever owns it turns effects into messages.
+// its own, no socket: events in, effects out. Its owner turns effects into messages.
 //
 //        this process                                                       another one
 //
@@ -11,11 +11,11 @@
 //     keys: gone                                           silence           lost
 //
 // All that crosses a wire (~~~) may be lost, late, come twice, or damaged; nothing is acknowledged.
-// Whoever misses something asks for it again and again (repair_clock.hpp), so it arrives as long as
-// anybody has it. What comes of a piece is told by one table, in expected_tensor.hpp; how much may
-// be under way and what waits, in link_ends.hpp; what is kept until when, in kept_tensors.hpp.
+// A process asks for what it misses again and again (repair_clock.hpp), so it arrives as long as
+// any peer has it. The table in expected_tensor.hpp says what comes of a piece; link_ends.hpp, how
+// much may be under way and what waits; kept_tensors.hpp, what is kept until when.
 //
-//   message      says                                         lost: who mends it
+//   message      says                                         lost: what mends it
 //   -----------------------------------------------------------------------------------------
 //   piece        elements of a tensor, and the link's         its receiver wants it
 //                position behind them
@@ -24,8 +24,8 @@
 //   stamp        this much was sent: what has come?           the next question
 //
 // A want never costs more than what is kept: its ranges are cut to it, at most `want_ranges_max` of
-// them count, and what waits already does not wait again. Should a link have `waiting_ranges_max`
-// ranges waiting, wants add nothing: who asked asks again.
+// them count, and what waits already does not wait again. On a link with `waiting_ranges_max`
+// ranges waiting wants add nothing: the peer asks again.
 //
 // Steady steps (grow, publish, forget, pieces out) allocate nothing once vectors have grown.
 
@@ -59,7 +59,7 @@ struct exchange_options {
   }
 };
 
-/// Who is to have which elements of something, without asking.
+/// A peer that is to have these elements without asking.
 struct tensor_route {
   peer_id to = peer_id::director;
   index_range elements;
@@ -106,14 +106,14 @@ public:
   // ---- What is here for others ----
 
   /// All of it is final. What of it has not gone out by `grow` goes to `routes`, as far as there is
-  /// credit; who has no link will ask. Publishing it again changes nothing.
+  /// credit; a peer without a link will ask. Publishing it again changes nothing.
   void publish(const kept_tensor& x, std::span<const tensor_route> routes, moment now);
   /// These elements of it are final, others are being computed.
   void grow(const kept_tensor& x, const index_range& elements, std::span<const tensor_route> routes,
             moment now);
   /// Elements of what is kept, to one peer.
   void send(peer_id to, const tensor_name& name, const index_range& elements, moment now);
-  /// Nobody can ask for these any more.
+  /// No peer can ask for these any more.
   void forget(tensor_kind kind, const key_range& keys);
 
   // ---- What this process needs ----
@@ -130,8 +130,8 @@ public:
                const index_range& within = {0, element_count_max}, bool exactly = false);
   /// These elements are here without a wire.
   piece_verdict offer(const kept_tensor& x, moment now);
-  /// What has come is more than can be taken in: nobody is told that there is credit for more, until
-  /// this ends. So what a disk has not taken yet is never more than the links' windows.
+  /// While it `holds`, no peer gets credit: more has come than the owner can take in. So what a disk
+  /// has not taken yet is never more than the links' windows.
   void hold_credit(bool holds);
   /// All that is kept of this kind, whole tensors only.
   void offer_kept(tensor_kind kind, moment now);
@@ -148,7 +148,7 @@ public:
   /// What there is to do, in order; `out` is emptied before.
   void take_effects(std::vector<exchange_effect>& out);
 
-  /// What is missing, from whom: for messages to people.
+  /// What is missing, and from which peers: for messages to people.
   std::vector<send_want> awaited() const;
   exchange_figures figures() const;
 
@@ -170,7 +170,7 @@ private:
   size_t hand_out(const kept_tensor& x, const index_range& elements,
                   std::span<const tensor_route> routes);
   void flow(peer_id to, link& way, moment now);
-  /// To those on the routes in their order, then to everybody else.
+  /// To the peers on the routes in their order, then to all others.
   void flow_everywhere(moment now, std::span<const tensor_route> first = {});
   void send_granted(peer_id to, link& way, const outgoing_link::granted& piece);
   void drop_what_is_gone();

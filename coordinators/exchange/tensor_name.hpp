@@ -1,8 +1,8 @@
-// Tensor names: what travels between processes, and who they are to each other.
+// Tensor names: what travels between processes, and how a process numbers its peers.
 //
-// What a tensor holds follows from its name, whoever made it: so a piece of it is good from
-// anybody, at any time, as often as it comes. Tensors that are a sum over the leaves of the
-// canonical tree (canonical_tree.hpp) say which; all others have one leaf.
+// What a tensor holds follows from its name alone. So a piece of it is good from any process, at
+// any time, as often as it comes. Tensors that are a sum over the leaves of the canonical tree
+// (canonical_tree.hpp) say which; all others have one leaf.
 
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace troupe {
 
-/// A process as this one counts them; who makes links numbers them. The director is nobody's
-/// number: a process may be beside it and have one of its own.
+/// A peer's number in this process; the maker of its links numbers them. The director has a number
+/// of its own: the process that hosts it has another.
 enum class peer_id : uint32_t { director = 0 };
 
 /// What a tensor is; its key and its part count within that.

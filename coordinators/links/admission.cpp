@@ -74,7 +74,7 @@ verdict compare(const process_facts& a, const process_facts& b) {
   return {};
 }
 
-/// Of a fact shown in a reason: a digest's beginning tells two apart.
+/// Of a fact shown in a reason: the beginnings of two digests differ.
 constexpr size_t shown_max = 40;
 
 constexpr std::string_view equals = " = ";

@@ -1,11 +1,11 @@
-// Admission: whether two processes may train together. Each says who it is and what it was started
-// with; both must say the same of everything that decides the bits, or that both must know.
+// Admission: whether two processes may train together. Each sends its name and what it was started
+// with; both must send the same of everything that decides the bits, or that both must know.
 //
 //   my facts, the peer's facts, the plan --> admitted
 //                                            refused {reason, exit code}: for good
 //                                            later {reason}: come again
 //
-// The reason reads the same whoever of the two finds it: it names both, in order of the plan.
+// The reason reads the same whichever of the two finds it: it names both, in order of the plan.
 // Facts come from strangers: nothing here trusts their lengths or contents.
 
 #pragma once
@@ -19,10 +19,10 @@
 
 namespace troupe {
 
-/// Counts changes of what processes say to each other; another number is another language.
+/// Rises with each change of the protocol: processes with other numbers do not understand each other.
 inline constexpr uint64_t protocol_number = 14;
 
-/// What a process says of itself before anything else.
+/// What a process sends of itself before anything else.
 struct process_facts {
   uint64_t protocol = protocol_number;
   std::string version;        ///< of the program
@@ -51,7 +51,7 @@ enum class refusal_code : uint8_t {
   finished = 0,       ///< the run is over, and ended well
   unavailable = 69,   ///< it cannot take part now
   mismatch = 76,      ///< versions, jobs, data, or arithmetics differ
-  no_permission = 77, ///< it is not who it should be
+  no_permission = 77, ///< it is not the process that it should be
 };
 
 struct verdict {
@@ -66,32 +66,32 @@ struct verdict {
 /// Whether `peer` may take part in a run with the process of these facts. Symmetric but for names.
 verdict admit(const process_facts& mine, const process_facts& peer, const cluster_plan& plan);
 
-/// Whether whoever answered where `dialled_name` was dialled is called so. If not, that is no fault
-/// of either: an address has changed hands, and who should be there may come back (later).
+/// Whether the process that answered the dial of `dialled_name` has that name. If not, that is the
+/// fault of neither: an address has changed hands, and the right process may come back (later).
 verdict admit_name(const process_facts& peer, const std::string& dialled_name);
 
-/// What a peer hears that only compares, when nothing differs.
+/// The verdict for a peer that only compares, when nothing differs.
 verdict nothing_differs();
 
 /// Whether a process proves that it is `name` with a certificate for `proven`, the DNS names in it.
 verdict admit_proof(const std::string& name, const std::vector<std::string>& proven);
 
-/// What both are told when the process `name` secures its connections and whoever came does not,
-/// and the reverse.
+/// The verdicts on both sides when the process `name` secures its connections and the caller does
+/// not, and the reverse.
 verdict comes_unsecured(const std::string& name);
 verdict comes_secured(const std::string& name);
 
-/// What another process of this name is told while the name's holder is alive.
+/// The verdict for another process of this name while the name's holder is alive.
 verdict name_in_use(const std::string& name);
 
-/// What everybody is told who comes when the run is over; `how` in words.
+/// The verdict for every process that comes when the run is over; `how` in words.
 verdict run_is_over(const std::string& how);
 
-/// What it is told while the holder no longer answers but is not known to be lost.
+/// The verdict while the name's holder no longer answers but is not known to be lost.
 verdict name_not_free_yet(const std::string& name);
 
-/// A refusal, as both sides know it. With secured connections `peer` is a name that was proven: a
-/// word of anybody else is none (hello.hpp).
+/// A refusal, as both sides know it. With secured connections `peer` is a proven name: without a
+/// proof its word does not count (hello.hpp).
 struct refusal {
   std::string peer; ///< its name, as far as it is known
   verdict why;
@@ -101,9 +101,9 @@ struct refusal {
 };
 
 /// True when the process `own_name` cannot go on after this: it and the director refuse each other,
-/// whoever of the two dialled or found the reason, or a peer that it dialled has another process of
-/// its name. What else workers find is for the director to judge, and a director never ends for
-/// what others are. Strangers end nobody.
+/// whichever of the two dialled or found the reason, or a peer that it dialled has another process
+/// of its name. The director judges what else workers find, and never ends for what others are.
+/// Strangers end no process.
 bool ends_process(const refusal& x, const cluster_plan& plan, const std::string& own_name);
 
 // Facts in words: what a process has in common with others, as lines "key = value", so that a
@@ -118,8 +118,8 @@ bool ends_process(const refusal& x, const cluster_plan& plan, const std::string&
 /// Foreign text for people: at most 40 bytes of printable ASCII; "nothing" when there is none.
 std::string shown_fact(std::string_view text);
 
-/// The first line that differs, as "key = value of a and value of b", with "nothing" for who lacks
-/// it; of facts that are one word, both words. Empty when they are equal.
+/// The first line that differs, as "key = value of a and value of b", with "nothing" for the side
+/// that lacks it; of facts that are one word, both words. Empty when they are equal.
 std::string first_difference(std::string_view of_a, std::string_view of_b);
 
 } // namespace troupe

@@ -16,9 +16,9 @@
 namespace troupe {
 
 /// The longest delay when a process without a link counts as lost after so long: half of it at
-/// most. Else one that starts late, or comes back, has joined the director, and is not dialled by
-/// its other peers before they are taken for parted, and one of them is sent away. Nobody is
-/// dialled more than ten times a second.
+/// most. Else a process that starts late, or comes back, has joined the director, and its other
+/// peers do not dial it in time: the director takes the two for parted and sends one away. No peer
+/// is dialled more than ten times a second.
 inline milliseconds longest_dial_delay(milliseconds lost_after) {
   return std::clamp(lost_after / 2, milliseconds{100}, milliseconds{2'000});
 }
@@ -44,7 +44,7 @@ public:
     failing_since_.reset();
     delay_ = shortest_;
   }
-  /// The connection is gone, or whoever gave up has changed its mind.
+  /// The connection is gone, or the owner gave up and now wants to dial again.
   void on_lost(moment now) {
     if (!due_)
       due_ = now + delay_;

@@ -4,7 +4,7 @@
 //   away (since a moment, and why) <--lost, linked--> here
 //      | for longer than the join timeout
 //      v
-//   given up, with a reason that names the director and what was heard last
+//   given up, with a reason: the director's name and the last failed attempt
 //
 // It starts away: the director may never have been reached.
 
@@ -45,7 +45,7 @@ public:
   /// Since when it is away; nothing: it is here.
   const std::optional<moment>& away_since() const { return away_since_; }
 
-  /// What is waited for while it is away, in words: who, why, and for how long still.
+  /// While it is away, in words: its name, why the last attempt failed, and how long the process still waits.
   std::string waiting_text(moment now) const {
     const auto left = patience_ - (now - away_since_.value_or(now));
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(left).count();

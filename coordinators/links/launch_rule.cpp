@@ -27,7 +27,7 @@ std::vector<launch_action> launch_rule::on_end(size_t process, process_end end, 
     failures_.push_back(process);
   if (process == options_.director) {
     next_signal_ = SIGTERM;
-    // One that failed may have told nobody.
+    // A director that failed may not have let the others go.
     deadline_ = failed ? now : now + options_.farewell;
     return on_time(now);
   }
@@ -55,7 +55,7 @@ bool launch_rule::finished() const {
   return std::all_of(ends_.begin(), ends_.end(), [](const auto& end) { return end.has_value(); });
 }
 
-// Whoever stops a run may signal each of its processes, in any order and before us.
+// A batch system that stops a run may signal each of its processes, in any order and before us.
 std::optional<size_t> launch_rule::first_failure() const {
   const auto& director = ends_[options_.director];
   const bool run_was_stopped = stop_signal_ != 0 || (director && was_stopped(*director));
@@ -99,7 +99,7 @@ bool was_stopped(const process_end& end) {
   });
 }
 
-// An interrupted director and one that was told to stop end with 128 and the signal.
+// A director that was interrupted or asked to stop ends with 128 and the signal.
 bool launch_rule::is_failure(size_t process, const process_end& end) const {
   const int sent = sent_[process];
   return !end.is_good() && (sent == 0 || (end.signal != sent && end.signal != SIGKILL &&

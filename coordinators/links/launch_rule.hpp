@@ -1,6 +1,6 @@
 // The launch rule: what to do with the processes of a cluster that one launcher started together.
 //
-// Nobody starts them again, so the launcher has to know when going on makes sense:
+// The launcher starts no process again, so it has to know when going on makes sense:
 //
 //                 a stop signal, or a node that refuses         the director's end
 //   running ------------------------------------------> stopping -----+
@@ -9,12 +9,12 @@
 //                                            the others get some time, then SIGTERM, then SIGKILL
 //
 // A stop signal goes to the director alone: it needs the others to agree on a version, and lets
-// them go once it has the result. A later one kills everybody at once; what comes together with the
-// first is the first (coordinators/run/stop_signals.hpp).
+// them go once it has the result. A later one kills all processes at once; those that come together
+// with the first count as the first (coordinators/run/stop_signals.hpp).
 //
-// A node that is lost is no end: its work is done again elsewhere, and the bits stay the same. But
-// one that says that it cannot take part (a wrong version, a missing file) would say so again, and
-// waiting for it helps nobody.
+// A lost node does not end the run: other nodes do its work again, and the bits stay the same. But
+// a node that refuses to take part (a wrong version, a missing file) would refuse again, so it is
+// not worth waiting for.
 
 #pragma once
 
@@ -47,10 +47,10 @@ struct launch_options {
   size_t process_count = 0;
   size_t director = 0; ///< its index
   /// For the director to stop at a version and write its files. Large models on slow disks take
-  /// seconds; who wants no result need not wait.
+  /// seconds; a user who wants no result need not wait.
   milliseconds director_grace{30'000};
-  /// For the others to end by themselves once the director has: it has told them, and they compute
-  /// nothing any more.
+  /// For the others to end by themselves once the director has: it has let them go, and they
+  /// compute nothing any more.
   milliseconds farewell{2'000};
   /// For them once they were asked to end.
   milliseconds grace{5'000};
@@ -69,8 +69,8 @@ public:
   /// True when every process has ended.
   bool finished() const;
 
-  /// The process that failed first. Who ended as it was asked to has not failed, nor has whoever
-  /// was stopped by a signal when the run was, whoever sent it.
+  /// The process that failed first. A process that ended as it was asked to has not failed. Nor has
+  /// one that a signal stopped, of any sender, when the run was stopped.
   std::optional<size_t> first_failure() const;
   /// The end of a process that has ended.
   const process_end& end_of(size_t process) const { return *ends_[process]; }
@@ -91,7 +91,7 @@ private:
   std::vector<std::optional<process_end>> ends_;
   std::vector<int> sent_; ///< the last signal sent to each; 0: none
   std::optional<moment> deadline_;
-  int next_signal_ = 0; ///< for all who are left at the deadline
+  int next_signal_ = 0; ///< for all processes left at the deadline
   int stop_signal_ = 0; ///< the user's
   moment stopped_at_{};
   std::vector<size_t> failures_; ///< in order

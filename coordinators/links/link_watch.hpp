@@ -1,15 +1,15 @@
-// Link watch: what travels between processes, and which link nothing comes over any more.
+// Link watch: what travels between processes, and which link has stopped delivering.
 //
-// Each process says of its links how many bytes of pieces it has given to them, how many of these the
-// other end has acknowledged, and how many have come the other way. Sender and receiver say so
-// independently, so the two ends of one link can be compared:
+// Each process reports of each link how many bytes of pieces it gave to it, how many of these the
+// other end acknowledged, and how many came the other way. Sender and receiver report independently,
+// so the watch can compare the two ends of a link:
 //
 //   left says: 12 MB given to the link to right        what comes stays at 10 MB for a second:
 //   right says: 10 MB have come from left              the link left -> right carries nothing
 //
 // Reports of the two ends are up to a report's interval apart, so a difference alone says nothing; one that
-// stays while nothing comes does. Of a link that carries everything and whose sender lacks credit, the way
-// back is at fault: what has come was not acknowledged.
+// stays while nothing comes does. Where a link carries everything and its sender still lacks credit, the
+// way back is at fault: no acknowledgement comes.
 
 #pragma once
 
@@ -41,7 +41,7 @@ struct link_report {
   friend bool operator==(const link_report&, const link_report&) = default;
 };
 
-/// Of a process's links, those that matter most are reported: who waits for credit, then the busiest.
+/// A process reports the links that matter most: those that wait for credit, then the busiest.
 inline constexpr size_t reported_links_max = 32;
 
 /// One way between two processes.
@@ -68,7 +68,7 @@ inline bool is_cut(const link_figures& x) {
   return x.sent > x.came && x.still >= link_still_max;
 }
 
-/// All that was sent has come, and the sender waits to hear so.
+/// All that was sent has come, and the sender waits for its credit.
 inline bool lacks_credit(const link_figures& x) {
   return x.waiting > 0 && x.sent == x.came && x.unseen > 0 && x.still >= link_still_max;
 }
@@ -79,8 +79,8 @@ public:
   /// Its links are gone.
   void on_lost(const std::string& who);
 
-  /// Those that something was sent over, in order of their ends. At most so many: who is still first, then
-  /// the busiest.
+  /// Those that something was sent over, in order of their ends. At most so many: those that stand still
+  /// first, then the busiest.
   std::vector<link_figures> figures(moment now, size_t count_max) const;
 
   friend bool operator==(const link_watch&, const link_watch&) = default;

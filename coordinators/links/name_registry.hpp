@@ -13,10 +13,10 @@
 //   another, held       ask whether the holder is alive: it is: refused; no word in time: later
 //   another, not held   later: an opened connection is introduced or forgotten in time
 //
-// The holder is asked over the old connection. A process that lost it is not reached by that, so
-// one that comes back gets its name as soon as the old connection is known to be gone. An opened
-// connection whose two ends do not introduce themselves in time is cut: a stall may have let one
-// end think that it is linked, and the other not.
+// This side asks the holder over the old connection. A process that lost that connection gets no
+// question, so one that comes back gets its name as soon as the old connection is known to be gone.
+// This side cuts an opened connection whose two ends do not introduce themselves in time: after a
+// stall one end may think that it is linked, and the other not.
 
 #pragma once
 
@@ -58,7 +58,7 @@ public:
   /// been forgotten.
   bool on_introduced(const std::string& name, uint64_t ticket);
 
-  /// Tickets of opened connections that nobody has introduced in time: to be cut, and withdrawn.
+  /// Tickets of opened connections that were not introduced in time: to be cut, and withdrawn.
   std::vector<uint64_t> overdue(moment now) const;
 
   /// The promise to this ticket is void. One that was kept is not.

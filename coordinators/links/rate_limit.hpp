@@ -1,8 +1,8 @@
-// Rate limits: how often something may happen that strangers cause. All are pure: `now` goes in.
+// Rate limits: how often strangers may cause an event or a line. All are pure: `now` goes in.
 //
 // A rate limit is a bucket of tokens: it holds at most `burst`, gets one back every 1/`per_second`,
 // and each event takes one. A line limit lets the same reason through once an interval, and counts
-// the rest for the next time. What is told once is told again after a success only.
+// the rest for the next time. A reason that is reported once is reported again after a success only.
 
 #pragma once
 
@@ -46,8 +46,8 @@ class line_limit {
 public:
   explicit line_limit(milliseconds interval) : interval_(interval) {}
 
-  /// How many times the reason came up since it was told last, this one included, when it is to be
-  /// told now; nothing when it is only counted.
+  /// When a line is due: how many times the reason came up since its last line, this one included;
+  /// nothing when it is only counted.
   std::optional<uint64_t> on_reason(const std::string& reason, moment now) {
     if (!known_.contains(reason) && known_.size() >= reasons_max)
       forget_told(now);
@@ -82,14 +82,14 @@ private:
 
 class reported_once {
 public:
-  /// Whether this reason, of this name, is to be told: it was not since the name's last success.
+  /// Whether to report this reason of this name: it was not reported since the name's last success.
   bool on_reason(const std::string& name, const std::string& reason) {
     auto& known = known_[name];
     return known.size() < reasons_max && known.insert(reason).second;
   }
   void on_success(const std::string& name) { known_.erase(name); }
 
-  /// Of a name. Whoever words more of them, a stranger at its address say, is not heard any more.
+  /// Of a name. Further ones, a stranger's at its address say, are not reported any more.
   static constexpr size_t reasons_max = 20;
 
 private:
