@@ -76,8 +76,8 @@ struct cluster_plan {
       nodes, [](const cluster_node& x) { return !x.is_director && x.shard_count > 0; });
   }
 
-  /// The plan of a run where one actor, the parameter server, owns all parameters: it is where the director
-  /// is, which no run outlives. Whoever else brings no replicas is a spare.
+  /// The plan of a run where one actor, the parameter server, owns all parameters. It lies in the
+  /// director's process, which no run outlives. Any other node without replicas is a spare.
   cluster_plan with_server() const {
     auto result = *this;
     for (auto& node : result.nodes)
@@ -97,8 +97,8 @@ private:
 };
 
 /// What the files of all processes must have in common, as lines "key = value": the nodes in their
-/// order, what each brings, who leads, and how long others are waited for. Addresses may differ:
-/// each process sees the others from where it is.
+/// order, what each brings, which is the director, and the timeouts. Addresses may differ: each
+/// process sees the others from where it is.
 std::string cluster_words(const cluster_plan& plan);
 
 } // namespace troupe

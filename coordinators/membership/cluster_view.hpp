@@ -1,10 +1,10 @@
-// A cluster view: who takes part in a run, and who owns what, by name.
+// A cluster view: which processes take part in a run, and what each owns, by name.
 //
-// The director publishes views; nobody answers them, and the higher (term, number) wins. Within a
-// term spans never move and the optimizer's state lives with them, so losing a node without spans
+// The director publishes views; no process answers them, and the higher (term, number) wins. Within
+// a term spans never move and the optimizer's state lives with them, so losing a node without spans
 // costs a new number only: its slices go to others, and what it had sent stays good. Losing a span,
-// or the director, starts a new term: everybody goes back to `start_version`, the version of the
-// last complete checkpoint (0: the initial parameters, a function of the job).
+// or the director, starts a new term: all go back to `start_version`, the version of the last
+// complete checkpoint (0: the initial parameters, a function of the job).
 //
 // A view names processes, never actors: each process finds the way to the others by itself.
 
@@ -83,8 +83,7 @@ struct cluster_view {
   std::vector<member> members;
   std::vector<replica_place> replicas; ///< every replica of every member
   std::vector<shard_place> shards;     ///< fixed for the term; the order gives each its index
-  bool is_careful =
-    false; ///< who computed before was lost: replicas begin a little later (lost_work.hpp)
+  bool is_careful = false; ///< after a loss: replicas begin a little later (lost_work.hpp)
 
   /// Index of the member of this name.
   std::optional<size_t> find(std::string_view name) const;
@@ -99,9 +98,9 @@ struct cluster_view {
 // View check: whether a cluster view that came over a wire can be followed here.
 //
 // A view names replicas, shards, slices and blocks by index. Two processes that were started with
-// different cluster files agree on names and mean different things by them; so nothing of a view is
-// used before it is known to be about this process as it is. Where a view splits the model, each group
-// must be whole: its replicas, those with the same slices, carry every part of every segment once.
+// different cluster files agree on names and mean different things by them; so a process uses nothing
+// of a view before it knows that the view fits it. Where a view splits the model, each group must be
+// whole: its replicas, those with the same slices, carry every part of every segment once.
 /// What a process has, and what the job allows.
 struct view_limits {
   std::string self;

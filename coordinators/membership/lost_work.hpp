@@ -1,23 +1,23 @@
 // Lost work: whether a piece of a synchronous step ends every process that computes it.
 //
-// Whoever is lost, its slices go to others. A row that kills its reader is no exception: it would kill
-// them one after the other, until nobody is left. So losses are counted by slice, as long as training
-// stands at the step in which they happened:
+// The slices of a lost process go to others. A row that kills its reader would so kill them one after
+// the other, until none is left. So this rule counts losses by slice, as long as training stands at
+// the step in which they happened:
 //
-//   loss at step s, slices S --> counted for S --the step is done, or who was lost is back--> forgotten
+//   loss at step s, slices S --> counted for S --the step is done, or the lost one is back--> forgotten
 //                                   |
 //                    `attempts` of them for one slice
 //                                   v
-//                               in doubt (no view goes out) --nobody is back for `patience`--> the end
+//                               in doubt (no view goes out) --none is back for `patience`--> the end
 //
 // A link that is lost is not a process that died: it joins again, under another incarnation of the same
-// life (`member::life`), and its loss never counted. Until then nobody can tell; so the end waits for
-// those who might come back, and the slices meanwhile for their next owner.
+// life (`member::life`), and its loss never counted. Until then the two look alike. So the end waits
+// for processes that may come back, and their slices for the next owner.
 //
-// Machines that fail together are no chain: only what was lost first counts unasked. Others count once
-// they said that they have the view in which they were lost, thus were there and at work. To give them
-// time to say so, such a view is *careful*: replicas begin a little later with it. Each report says
-// where its process stood when its view came (`left`): at the step in which somebody was lost.
+// Machines that fail together are no chain: only the first loss counts at once. Others count if the
+// process had reported the view in which it was lost: it was there and at work. To leave time for such
+// reports, the view after a loss is *careful*: replicas begin a little later with it. Each report says
+// at which step its process stood when its view came (`left`): the step of the loss.
 //
 // Where each life is unknown (0), nothing ever counts.
 
@@ -45,7 +45,7 @@ struct deadly_work {
 
 struct lost_work_options {
   size_t attempts = 3;           ///< losses that end the run; 0: none do
-  milliseconds patience{10'000}; ///< how long those who were lost may take to come back
+  milliseconds patience{10'000}; ///< how long lost processes may take to come back
 };
 
 class lost_work {
@@ -64,7 +64,7 @@ public:
 
   /// What goes out now may be deadly: replicas are to be careful.
   bool is_careful() const { return !losses_.empty(); }
-  /// No view is to go out: somebody may come back, or the run ends.
+  /// No view is to go out: a lost process may come back, or the run ends.
   bool in_doubt(moment now) const;
   /// The run ends by this.
   std::optional<deadly_work> verdict(moment now) const;
@@ -78,15 +78,15 @@ private:
     moment when;
     view_number view; ///< in which it was lost
     bool counts = false;
-    std::optional<uint64_t> step; ///< nothing: nobody has said yet
-    view_number placed;           ///< by whose reports
+    std::optional<uint64_t> step; ///< nothing: no report has said yet
+    view_number placed;           ///< the view of the reports that say so
 
     friend bool operator==(const loss&, const loss&) = default;
   };
 
   std::vector<size_t> slices_of(const member& who) const;
-  /// What was lost often enough, and when the last of it was. Where a loss belongs that nobody has placed
-  /// yet is open, or, after `patience`, where those who are left stand.
+  /// Slices that were lost often enough, and when they were lost last. A loss that no report has placed
+  /// is open, or, after `patience`, belongs to the step at which the others stand.
   std::optional<std::pair<deadly_work, moment>> suspect(bool is_open) const;
 
   lost_work_options options_;

@@ -62,7 +62,7 @@ membership_decisions membership_rule::on_lost(const std::string& name, uint64_t 
   const auto order = order_of(name);
   if (!order)
     return {};
-  // The loss may be heard of before the join.
+  // The loss may arrive before the join.
   lost_lives_[name].insert(incarnation);
   std::erase_if(waiting_, [&](const auto& entry) {
     return entry.first == name && entry.second.incarnation == incarnation;
@@ -121,7 +121,7 @@ void membership_rule::on_checkpoint(uint64_t version) {
 
 membership_decisions membership_rule::on_term_seen(uint64_t term) {
   membership_decisions out;
-  // A term of ours that nobody was told of yet cannot have come from us.
+  // A term above the highest that this director has published came from another director.
   if (phase_ != phase::stopped && term > known_term_)
     stop(stand_down{"another director has begun term " + std::to_string(term) +
                     ", this one knows of none above " + std::to_string(known_term_) +
@@ -141,7 +141,7 @@ membership_decisions membership_rule::on_tick(moment now) {
   return settle();
 }
 
-// ---- who is here ----
+// ---- Members ----
 
 std::optional<size_t> membership_rule::order_of(const std::string& name) const {
   const auto found = std::ranges::find(options_.expected, name, &expected_member::name);
@@ -232,7 +232,7 @@ std::string membership_rule::lacking() const {
   return lacks_shard() ? replicas + std::string{" or a shard"} : replicas;
 }
 
-// ---- who goes ----
+// ---- Losses ----
 
 void membership_rule::remove(size_t order, const std::string& why) {
   auto& place = members_[order];

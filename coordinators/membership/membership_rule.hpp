@@ -1,4 +1,4 @@
-// The membership rule: who takes part in a run, and what a loss costs.
+// The membership rule: which processes take part in a run, and what a loss costs.
 //
 //              all are here, or the                  the term is
 //              join timeout passed                   on disk
@@ -6,40 +6,40 @@
 //      |                                    ^                       |  |      | losses: a new
 //      | no replica or no shard in time     |   a span was lost     |  +------+ number
 //      v                                    +-----------------------+
-//   stopped <-- from anywhere: a higher term was seen, or nobody could go on for the join timeout
+//   stopped <-- from anywhere: a higher term was seen, or the run could not go on for the join timeout
 //
-// Intuition: gradients can be computed again by anybody, a span with its optimizer state cannot. So
-// losing a process without spans costs a new view number, and its slices go to others. Losing a
+// Intuition: any replica can compute gradients again; a lost span with its optimizer state is gone.
+// So losing a process without spans costs a new view number, and its slices go to others. Losing a
 // span costs a new term: all go back to the last complete checkpoint. A term is written to disk
 // before its first use, so a director that starts again never uses one twice, and one that meets a
 // higher term knows that it has been replaced.
 //
-// A name may have many lives, one after the other. Whoever was lost, or taken out because others
-// have no link to it, is never admitted again under that incarnation: a join that was long under
-// way would bring back the dead, and no second loss would be heard of. It draws a new incarnation
+// A name may have many lives, one after the other. A process that was lost, or taken out because
+// others have no link to it, is never admitted again under that incarnation: a late join message
+// would bring back a dead process whose loss is never reported again. It draws a new incarnation
 // and joins anew.
 //
 // Two members without a link to each other cannot train together although the director sees both.
-// When that lasts (whoever said so at its beginning says so still: one report may be about a life
-// or a moment that is over), exactly one goes: the one without spans (it costs no roll-back), else
-// the one with more such links (it is the one cut off), else the later one in order. Never the
-// director's own process. It may join anew, but is admitted after a while only (class readmission).
+// When that lasts (the first reporter still reports it: one report may be about a life or a moment
+// that is over), exactly one goes: the one without spans (it costs no roll-back), else the one with
+// more such links (it is the one cut off), else the later one in order. Never the director's own
+// process. It may join anew, but is admitted after a while only (class readmission).
 //
-// A *spare* is a process of the cluster file that brings no replica and no shard: it stands in for
-// one that is missing, with as many of both as that one was to bring, the first spare for the first
-// of them. With spans it does so until the term ends, else until the other is back. Nobody waits
-// for a spare, and while nobody is missing it has nothing to do.
+// A *spare* is a process of the cluster file that brings no replica and no shard. It stands in for
+// a missing process, with as many of both as that one was to bring, the first spare for the first
+// of them. With spans it does so until the term ends, else until the other is back. The run waits
+// for no spare, and while no process is missing it has nothing to do.
 //
-// A member that is heard of and does nothing (its computing threads hang, work_watch.hpp) is taken
-// out likewise, and not admitted while it hangs. When nobody works and nothing moves, something
-// waits in a circle: a new term breaks it.
+// A member that sends heartbeats and does nothing (its computing threads hang, work_watch.hpp) is
+// taken out likewise, and not admitted while it hangs. When no member works and nothing moves,
+// members wait in a circle: a new term breaks it.
 //
 // Where a model is split over groups of replicas, any replica can carry any partition
-// (view_placement.cpp). So training lacks something only when there are fewer replicas than a group has:
-// then no view is published and no term begins, as without any replica at all.
+// (view_placement.cpp). So training stops only when there are fewer replicas than a group has: then no
+// view is published and no term begins, as without any replica.
 //
 // Every wait has an end: when no replica or no shard has been there for the join timeout, the rule
-// gives up. Until then it says who is missing, each time that changes.
+// gives up. Until then it names the missing processes, each time they change.
 //
 // Invariants: view numbers strictly increase; a published term has been persisted; within a term no
 // span moves; every slice has one owner, or one complete group, when there is one; a lost incarnation
@@ -65,8 +65,8 @@ namespace troupe {
 //
 // Two processes that cannot reach each other both reach the director, so the one that was taken out
 // joins anew at once. Admitted at once, it would get work, the others would wait for it until it is
-// taken out again, and so on for ever: training would stand still most of the time. So it stays out
-// for a while, twice as long each time; who has then been in for as long as it was out is trusted
+// taken out again, and so on: training would stand still most of the time. So it stays out for a
+// while, twice as long each time. Once it has then been in for as long as it was out, it is trusted
 // again.
 class readmission {
 public:
@@ -138,29 +138,29 @@ struct persist_term {
   std::string reason;
   friend bool operator==(const persist_term&, const persist_term&) = default;
 };
-/// Send this view to everybody in it. `restarts`: a term begins, all load its start version.
+/// Send this view to all its members. `restarts`: a term begins, all load its start version.
 struct publish {
   cluster_view view;
   bool restarts = false;
   std::string reason;
   friend bool operator==(const publish&, const publish&) = default;
 };
-/// Training stands still, or has not begun, for want of these processes. Told when it changes.
+/// Training stands still, or has not begun, for want of these processes. Decided anew when it changes.
 struct wait_for {
-  std::vector<std::string> names; ///< who is missing
+  std::vector<std::string> names; ///< of the missing processes
   moment since;
   std::string reason;
   std::string need = {}; ///< of a split model: how many replicas are too few
   friend bool operator==(const wait_for&, const wait_for&) = default;
 };
-/// Tell this process that it is out: it may join anew, under a new incarnation.
+/// Turn this process away: it may join anew, under a new incarnation.
 struct turn_away {
   std::string name;
   uint64_t incarnation = 0;
   std::string reason;
   friend bool operator==(const turn_away&, const turn_away&) = default;
 };
-/// End the run: nobody is there to go on with (exit code 69).
+/// End the run: too few processes are there to go on (exit code 69).
 struct give_up {
   std::string reason;
   friend bool operator==(const give_up&, const give_up&) = default;
@@ -180,26 +180,26 @@ public:
   /// `now`: when the director began to wait for the others.
   membership_rule(membership_options options, moment now);
 
-  /// A process is connected and ready. The name's former life, if it was still thought to be there,
-  /// is lost by this. Again under the same incarnation: nothing.
+  /// A process is connected and ready. A former life of that name that still counts as present is
+  /// lost by this. Again under the same incarnation: nothing.
   membership_decisions on_joined(const member& who, moment now);
   /// The link to this life of a process is gone for good.
   membership_decisions on_lost(const std::string& name, uint64_t incarnation, moment now);
-  /// `reporter` has no link to `peer`, or has one again. Nodes are to repeat themselves while it is
-  /// so: what was said once takes nobody out. Reports of former lives are the caller's to drop.
+  /// `reporter` has no link to `peer`, or has one again. Nodes are to repeat the report while it is
+  /// so: a single report takes no member out. The caller drops reports of former lives.
   membership_decisions on_unreachable(const std::string& reporter, const std::string& peer,
                                       moment now);
   membership_decisions on_reachable(const std::string& reporter, const std::string& peer,
                                     moment now);
-  /// A member is heard of and does nothing; `why` in words. Of the director's own process: nothing.
+  /// A member sends heartbeats and does nothing; `why` in words. For the director's own process nothing happens.
   membership_decisions on_hung(const std::string& name, const std::string& why, moment now);
   /// What a process says of itself: while it hangs it is not admitted.
   void on_fitness(const std::string& name, bool hangs);
-  /// Nothing moves and nobody works: all begin anew from the last checkpoint.
+  /// Nothing moves and no member works: all begin anew from the last checkpoint.
   membership_decisions on_standstill(const std::string& why, moment now);
   /// A checkpoint of this version is complete: the next term starts from it.
   void on_checkpoint(uint64_t version);
-  /// Somebody named this term: in a hello, a report, or on disk.
+  /// This term was seen: in a hello, a report, or on disk.
   membership_decisions on_term_seen(uint64_t term);
   membership_decisions on_term_persisted(uint64_t term);
   /// Now and then, a few times a second.
@@ -207,9 +207,9 @@ public:
 
   enum class phase : uint8_t { joining, restarting, running, stopped };
   phase state() const { return phase_; }
-  /// The view published last: what whoever reports an older one is sent.
+  /// The view published last: the director sends it to processes that report an older one.
   const std::optional<cluster_view>& view() const { return view_; }
-  /// Who is admitted now, in order; a spare with what it brings for another.
+  /// The admitted members, in order; a spare with what it brings for another.
   std::vector<member> present() const;
 
   friend bool operator==(const membership_rule&, const membership_rule&) = default;
@@ -235,13 +235,13 @@ private:
   bool is_too_few() const;
   size_t expected_count() const;
 
-  /// Spares stand in for who is missing, and no longer for who is back.
+  /// Lets spares stand in for missing processes, and no longer for those that are back.
   void fill_gaps();
   bool is_filled(size_t order) const;
   void release_spares();
 
   void admit(const member& who);
-  /// Those whose time to stay out is over.
+  /// Admits processes whose time to stay out is over.
   void admit_waiting();
   void remove(size_t order, const std::string& why);
   /// For a while: it may join anew.
@@ -257,7 +257,7 @@ private:
   void go_on_to_new_term(membership_decisions& out);
   void publish_if_changed(membership_decisions& out);
   void announce(cluster_view view, bool restarts, membership_decisions& out);
-  /// Says who is missing, or gives up, when nobody can go on.
+  /// Names the missing processes, or gives up, when the run cannot go on.
   void wait_if_lacking(membership_decisions& out);
   std::string why_it_ends(const std::string& lacks) const;
   void stop(membership_decision last, membership_decisions& out);
@@ -266,7 +266,7 @@ private:
   phase phase_ = phase::joining;
   moment now_;
   std::vector<std::optional<member>> members_; ///< by order; nothing: not here
-  std::map<size_t, size_t> stands_in_;         ///< order of a spare -> of whom it stands in for
+  std::map<size_t, size_t> stands_in_;         ///< order of a spare -> of the process it replaces
   std::map<std::string, std::set<uint64_t>> lost_lives_; ///< incarnations that are over
   std::map<std::string, member> waiting_;                ///< joined anew, not admitted yet
   readmission readmission_;
@@ -278,7 +278,7 @@ private:
   uint64_t checkpoint_version_ = 0;
   std::optional<cluster_view> view_;
   std::optional<moment> lacking_since_; ///< no replica or no shard
-  std::optional<wait_for> told_;        ///< the wait told last, while it lasts
+  std::optional<wait_for> told_;        ///< the last `wait_for`, while it lasts
   std::string why_;                     ///< what happened since the last view, for its reason
 };
 

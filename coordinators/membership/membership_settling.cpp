@@ -1,4 +1,4 @@
-// What the membership rule does about who is here: terms, views, waits, the end.
+// What the membership rule does with the present members: terms, views, waits, the end.
 
 #include "coordinators/membership/membership_rule.hpp"
 #include "coordinators/membership/view_placement.hpp"

@@ -11,8 +11,8 @@ namespace troupe {
 
 namespace {
 
-/// One in so many blocks may go to a neighbour before all are rather split evenly: it makes its shard
-/// larger than it would be, and most of what is contributed stays where it is either way.
+/// If more than one in so many blocks would go to a neighbour, all are split evenly. Such blocks make
+/// the neighbour's shard larger; most contributions stay at home either way.
 constexpr size_t left_over_max = 8;
 
 /// Blocks that lie together and are contributed by the same members.
@@ -87,7 +87,7 @@ private:
     while (auto* run = worth_most())
       give(*run);
     std::vector<owned_blocks> result;
-    size_t begin = 0; // of what nobody owns yet
+    size_t begin = 0; // of blocks without an owner
     for (auto& run : runs_) {
       std::ranges::sort(run.owners);
       const auto shares = split_evenly(run.blocks.size(), run.owners.size());
@@ -121,7 +121,7 @@ private:
     return count < size ? size / count - size / (count + 1) : 0;
   }
 
-  /// To whom is needed least elsewhere, and then has the smallest share of it.
+  /// To the member that is needed least elsewhere, and then has the smallest share of it.
   void give(block_run& run) {
     std::optional<std::tuple<ptrdiff_t, ptrdiff_t, size_t>> best;
     for (const auto m : run.producers)
@@ -176,7 +176,7 @@ private:
     return result;
   }
 
-  /// Blocks that lie with one who contributes them.
+  /// Blocks that lie with a member that contributes them.
   size_t at_home(const std::vector<owned_blocks>& spans) const {
     size_t result = 0;
     for (const auto& span : spans)

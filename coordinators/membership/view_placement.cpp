@@ -13,8 +13,8 @@ namespace troupe {
 
 namespace {
 
-// Group mending: who carries what in the rest of a term, after replicas of a split model were lost or
-// have joined.
+// Group mending: which replica carries what in the rest of a term, after replicas of a split model
+// were lost or have joined.
 //
 //   what has lost its carrier        goes to
 //   a partition                        a spare, the first one, of groups that lack least first
@@ -22,12 +22,12 @@ namespace {
 //                                    living replicas are spares, and preferred for what they carried
 //   slices of a dissolved group      all groups: slices are split anew, evenly
 //
-// Partitions stay where they are as far as that allows: who carries one has its parameters. Spares that
-// make up whole groups become groups where a group has two slices more than these would have: no more
-// groups than were wanted, and only with all slices split anew. Nobody carries two partitions: memory is
-// what was planned. So a step goes on as long as there are as many replicas as a group has.
+// Partitions stay where they are as far as that allows: a replica that carries one has its parameters.
+// Spares that make up whole groups become groups where a group has two slices more than these would have:
+// no more groups than were wanted, and only with all slices split anew. No replica carries two partitions:
+// memory is as planned. So a step goes on as long as there are as many replicas as a group has.
 
-/// Who carries each partition of a group's model.
+/// The replicas that carry a group's partitions.
 struct carriers {
   std::vector<std::optional<size_t>> replicas; ///< by rank in the group
   size_t gaps() const {
@@ -176,9 +176,9 @@ private:
   std::set<size_t> spares_;
 };
 
-/// `replicas`: all that are there; who was there before has the partition it had. `orphans`: the slices
+/// `replicas`: all that are there; those of the view before have their partition. `orphans`: the slices
 /// of those that are gone. Afterwards every group is complete, and all slices are some group's, unless
-/// there are fewer replicas than a group has: then nobody has any.
+/// there are fewer replicas than a group has: then none has any.
 void mend_groups(std::vector<replica_place>& replicas, const std::vector<index_range>& orphans,
                  size_t slice_count, const model_split& split) {
   group_mending{replicas, orphans, slice_count, split}.run();
@@ -245,7 +245,7 @@ void give_to_spares(const std::vector<index_range>& orphans, std::vector<replica
   }
 }
 
-/// Nobody has two slices more than another: who has come back has work again.
+/// No replica has two slices more than another: one that has come back has work again.
 bool is_fair(const std::vector<replica_place>& replicas, size_t slice_count) {
   size_t owned = 0;
   size_t largest = 0;

@@ -1,9 +1,9 @@
-// Who owns what in a cluster view: how a term begins, and what changes within it.
+// What each member owns in a cluster view: how a term begins, and what changes within it.
 //
 // A term begins with everything placed anew. Within it spans stay, and slices move as little as
-// balance allows: a spare takes over the range of one that is gone; only when no spare is left, or
-// somebody has two slices more than another, are all slices cut anew. Moving one is always safe, a
-// gradient has the same bits wherever it is computed, but its owner may have begun with it. Where a
+// balance allows: a spare takes over the range of one that is gone; only when no spare is left, or a
+// replica has two slices more than another, are all slices cut anew. Moving a slice is always safe,
+// since its gradient has the same bits everywhere, but its owner may have begun with it. Where a
 // model is split, slices are those of groups: in order of members, replicas are the ranks of the grid
 // (grid.hpp) when a term begins, as many groups of them as are whole, the rest are spares; within it
 // groups are mended (view_placement.cpp).
@@ -37,19 +37,19 @@ cluster_view place_again(const cluster_view& before, std::vector<member> members
 
 // Span placement: which shard owns which blocks of the parameters.
 //
-// Without more to go by blocks are split evenly, over shards in order of members. Where a model is
-// split over replicas, a process contributes gradients of some tiles only: what it owns of these
-// stays there. So each gets blocks of its own replicas' tiles, as far as its shards go, each of which
-// owns one contiguous span:
+// By default blocks are split evenly, over shards in order of members. Where a model is split over
+// replicas, a process contributes gradients of some tiles only, and those of blocks that it owns
+// never leave it. So each gets blocks of its own replicas' tiles, as far as its shards go, each of
+// which owns one contiguous span:
 //
 //   tiles, in order of elements   |   part 0       |   part 1       |c|   c: what parts have in common
 //   contributed by                |   a, c         |   b, d         |a|
 //   owned by                      | a     | c      | b     | d        |
 //
-// A shard goes where it saves most: to tiles that nobody owns yet, their size; to those of n owners
-// what the largest share shrinks by. Tiles that are left over (the small c above) go to a neighbour.
-// When that is much of the model (layers in stages and many parts alternate: a process would need as
-// many shards as it has parts), blocks are split evenly after all, and each span is given to whoever
+// A shard goes where it saves most: at tiles without an owner, their size; at those of n owners what
+// the largest share shrinks by. Tiles that are left over (the small c above) go to a neighbour. When
+// that is much of the model (layers in stages and many parts alternate: a process would need as many
+// shards as it has parts), blocks are split evenly after all, and each span goes to the member that
 // contributes most of it.
 
 /// Shards in order of members until the blocks run out, so that a small model makes few members
@@ -58,7 +58,7 @@ std::vector<shard_place> place_spans_evenly(const std::vector<member>& members,
                                             size_t parameter_count);
 
 /// As above, and so too when a member has shards and no replicas: it serves all alike.
-/// `replicas`: with partitions of the split model. Who has none of it owns nothing.
+/// `replicas`: with partitions of the split model. A member without any owns nothing.
 std::vector<shard_place> place_spans_near(const std::vector<member>& members,
                                           std::span<const replica_place> replicas,
                                           size_t parameter_count,

@@ -1,20 +1,20 @@
-// Work watch: whether a process whose heartbeats go on still works, and whether a run in which
-// nothing moves has anybody who works.
+// Work watch: whether a process whose heartbeats go on still works, and whether any process works
+// in a run that does not move.
 //
 // Heartbeats come from threads that compute nothing. A process whose computing threads hang (a
-// debugger, a lock, a machine that swaps) is heard of every second and does nothing, and all others
-// wait for it. A long piece of work looks the same, so a piece is measured against the longest that
-// anybody of this run has ended:
+// debugger, a lock, a machine that swaps) sends heartbeats and does nothing, and all others wait
+// for it. A long piece of work looks the same, so a piece is measured against the longest that any
+// process of this run has ended:
 //
 //   longer than 20 times that, and than 3 x lost_after: the process hangs, and is taken out
-//   nobody has ended one yet:                           after ten minutes
+//   none has ended one yet:                             after ten minutes
 //   a stop was asked for:                               3 times, and 2 s
 //
-// Equal pieces take equal time on equal machines; 20 leaves room for a busy or a slow one. Who is
-// taken out by mistake costs time, never a bit.
+// Equal pieces take equal time on equal machines; 20 leaves room for a busy or a slow one. A
+// process taken out by mistake costs time, never a bit.
 //
-// Standing still: no version, no value and no row moved for 3 x lost_after, and nobody worked. No
-// rule of the protocol waits that long by itself, so something waits in a circle.
+// Standing still: no version, no value and no row moved for 3 x lost_after, and no process worked.
+// No rule of the protocol waits that long by itself, so processes wait in a circle.
 
 #pragma once
 
@@ -53,7 +53,7 @@ inline bool is_usual(const work_piece& x) {
 }
 
 /// Ticks come every 50 ms. After a pause like this one the whole process stood still (the machine slept, or
-/// Ctrl-Z): what it heard before says nothing of others, and no piece of its own took that long.
+/// Ctrl-Z): earlier heartbeats say nothing of others now, and no piece of its own took that long.
 inline constexpr milliseconds own_pause{1'000};
 
 /// What a process says of its work.
@@ -70,9 +70,9 @@ class work_watch {
 public:
   /// Of the first piece of a run, which nothing is known about.
   static constexpr milliseconds first_piece{600'000};
-  /// Who stops a run is not to wait.
+  /// A user who stops a run should not wait longer.
   static constexpr milliseconds stop_patience{2'000};
-  /// Less is no work that holds anybody up.
+  /// Shorter pieces hold no other process up.
   static constexpr milliseconds work_min{500};
 
   work_watch() = default;
@@ -98,7 +98,7 @@ public:
   }
   bool hangs(const work_report& x, bool stopping) const { return x.busy > limit(stopping); }
 
-  /// Nobody has worked, and nothing has moved, for longer than any wait takes.
+  /// No process has worked, and nothing has moved, for longer than any wait takes.
   bool stands_still(moment now) const { return now - worked_ > patience_; }
   milliseconds patience() const { return patience_; }
 

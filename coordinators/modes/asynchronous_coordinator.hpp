@@ -1,17 +1,17 @@
-// Asynchronous coordinator: one main model that several trainers move without marching in step.
+// Asynchronous coordinator: one main model that several trainers move without waiting for each other's steps.
 //
 //   asynchronous_coordinator coordinator{{.gradients = .., .trainer_count = 4}};
 //   coordinator.set_parameters(initial);
 //   auto work = coordinator.pull(trainer);               // a snapshot, and a ticket for it
 //   ... gradient at work.parameters ...
 //   auto result = coordinator.push(trainer, work.ticket, gradient, sample_count);
-//   for (auto other : result.released)                   // was told to wait, may pull now
+//   for (auto other : result.released)                   // they waited, may pull now
 //     ...
 //
-// It joins what others decide: the staleness rule (staleness_rule.hpp) who waits and what is too
-// late, the gradients coordinator (gradients_coordinator.hpp) how gradients move parameters, first
-// in first out, and if asked delay compensation what a late gradient would be now. It keeps the
-// snapshot of each open ticket for that, and nothing else of the past.
+// It joins three parts. The staleness rule (staleness_rule.hpp) decides which trainers wait and
+// which gradients are too late. The gradients coordinator (gradients_coordinator.hpp) moves
+// parameters, first in, first out. Optional delay compensation corrects late gradients; for it the
+// coordinator keeps the snapshot of each open ticket, and nothing else of the past.
 
 #pragma once
 
@@ -47,7 +47,7 @@ struct pushed_gradient {
   /// How the update went: `applied`, or `queued` while it is held, or why it could not be. Nothing
   /// when the rule refused it.
   std::optional<gradient_verdict> verdict = std::nullopt;
-  std::vector<size_t> released; ///< trainers that were told to wait and may pull now, ascending
+  std::vector<size_t> released; ///< trainers that waited and may pull now, ascending
   /// That moved the model now, in the order they came: none while they are held or the update is
   /// refused.
   std::vector<applied_gradient> applied = {};

@@ -1,17 +1,17 @@
-// Cohort: who takes part in a round of federated training, and who of them counts. A pure function of
-// the job and the round: everybody who asks gets the same answer, so an order names positions alone,
-// and who does not count is never computed.
+// Cohort: which clients take part in a round of federated training, and which of them count. A pure
+// function of the job and the round: all callers get the same answer, so an order names positions
+// alone, and clients that do not count are never computed.
 //
 //   clients --sampling--> invited --drop-out--> answering --deadline, over-selection--> counted
 //                            \--> dropped            \--> late, surplus
 //
 // Nothing here waits for a clock. A client needs for a round the time (rows it trains on) x (its
 // speed), where the speeds of clients are e^(spread z), z normal, once for all rounds: a unit is the
-// time a client of speed 1 needs for a row. Who needs more than the deadline is late. Of those in
-// time the first K count, by (time, client); with over-selection the others are surplus.
+// time a client of speed 1 needs for a row. A client that needs more than the deadline is late. Of
+// those in time the first K count, by (time, client); with over-selection the others are surplus.
 //
-// sampling  uniform   K of C clients, each set alike: Fisher & Yates. Whoever is invited beyond K
-//                     stands for those who drop out, and does not change who the first K are
+// sampling  uniform   K of C clients, each set alike: Fisher & Yates. Clients beyond K
+//                     stand in for those that drop out, and do not change the first K
 //           poisson   each client with probability K / C on its own
 //           size      K clients one after the other, each time with a chance in proportion to rows
 //                     (Efraimidis & Spirakis 2006: the K greatest of log(u) / n)
@@ -88,7 +88,7 @@ struct cohort {
 /// `offsets`: where in the rows of all each client's begin, and the end (C + 1 numbers, rising).
 cohort cohort_of(const cohort_options& options, std::span<const uint32_t> offsets, uint64_t round);
 
-/// The same of those who were invited in another way (models/privacy/secret_stream.hpp).
+/// The same for clients invited in another way (models/privacy/secret_stream.hpp).
 cohort cohort_among(const cohort_options& options, std::span<const uint32_t> offsets,
                     uint64_t round, std::vector<uint32_t> invited);
 

@@ -12,7 +12,7 @@ namespace troupe {
 
 namespace {
 
-/// Clients that are named when they are refused; of more only the number is told.
+/// Refused clients that a message names; of more it gives the number only.
 constexpr size_t named_max = 5;
 
 void require(bool holds, const std::string& what) {

@@ -1,14 +1,14 @@
 // Federated rounds: in each the clients of a cohort train on their own rows, from the same model, and
-// the mean of what they changed moves it.
+// the mean of their changes moves it.
 //
 //   open(round): a cohort, in pieces ---finish(piece) of each---> close ---> the model of the next round
 //                     \--too few clients---> void: the model stays, the next round draws anew
 //
-// Who counts, and in which groups, is the cohort's (cohort.hpp). Each group has one ring sum
-// (models/merging/ring_sum.hpp), so pieces may be of any size, come in any order, from anybody, and
-// be made anew: the words do not show it. When all pieces are in, each group's mean model is an
-// entry of the merge rule, weighed by its clients' weights, and the outer rule moves the main model
-// towards what they merge to:
+// The cohort (cohort.hpp) says which clients count, and in which groups. Each group has one ring
+// sum (models/merging/ring_sum.hpp), so pieces may be of any size, come in any order, from any
+// trainer, and be made anew: the words do not show it. When all pieces are in, each group's mean
+// model is an entry of the merge rule, weighed by its clients' weights, and the outer rule moves
+// the main model towards what they merge to:
 //   FedAvg                      one group, weights by samples, outer replace   McMahan et al. 2017
 //   FedAvgM, FedAdam, FedYogi   outer sgd with momentum, adam, yogi            Reddi et al. 2021
 //   robust with bounded memory  several groups, median or Krum of their means  Karimireddy et al.
@@ -17,9 +17,9 @@
 // which fewer than `min_count` clients are left, or fewer groups than the rule needs, is void.
 //
 // Private rounds (models/privacy/private_sum.hpp): updates are clipped, all weigh 1, and noise is added
-// to the one sum before anything is computed from it. It is divided by the expected number of
-// clients: how many there were is nobody's business, and nothing of the record tells of them. A round
-// without any is made of noise; one with more than the range of the sum is for is void.
+// to the one sum before anything is computed from it. It is divided by the expected number of clients:
+// their real number stays secret, and the record says nothing of them. A round without clients is noise
+// alone; one with more than the sum's range allows is void.
 
 #pragma once
 
@@ -59,7 +59,7 @@ struct federated_options {
   /// Rehearsal of faults: clients from this one on hand in their update reversed ..
   uint64_t first_flipped = ~uint64_t{0};
   double flip_factor = 1; ///< .. and so many times as long
-  /// Private rounds. Where the sampling is Poisson, who takes part is drawn by a secret.
+  /// Private rounds. With Poisson sampling a secret draws the clients.
   std::optional<private_sum_rule> privacy = std::nullopt;
 
   bool has_secret_cohorts() const { return privacy && cohort.sampling == client_sampling::poisson; }
@@ -80,15 +80,15 @@ struct federated_options {
 struct client_figure {
   float loss = 0;                                   ///< mean over the rows it trained on
   float norm = 0;                                   ///< of its update
-  update_verdict verdict = update_verdict::counted; ///< who is refused adds nothing to the sum
+  update_verdict verdict = update_verdict::counted; ///< a refused client adds nothing to the sum
 
   friend bool operator==(const client_figure&, const client_figure&) = default;
 };
 
 /// What came of a piece.
 struct client_sums {
-  std::span<const int64_t> words;         ///< P, of those who count
-  uint64_t correct_count = 0;             ///< classification: of those who count
+  std::span<const int64_t> words;         ///< P, of the clients that count
+  uint64_t correct_count = 0;             ///< classification: of these
   std::span<const client_figure> figures; ///< of all, in order of positions
 };
 
@@ -103,7 +103,7 @@ struct client_piece {
 /// What became of a round.
 struct closed_round {
   round_record record;
-  batch_sums sums;                 ///< of those who counted
+  batch_sums sums;                 ///< of the clients that counted
   std::vector<std::string> news{}; ///< for people
   bool moved = false;              ///< the model did; of a private round it was released
   std::string problem{};           ///< why training ends here; empty: it goes on
@@ -128,7 +128,7 @@ public:
   closed_round close();
   /// Of private rounds: the open one has more clients than its sum is for. Nothing is released of it.
   bool is_beyond_range() const;
-  /// What the noise is for: the words of the open round, whose pieces are in.
+  /// The words that get the noise: those of the open round, once all its pieces are in.
   std::span<const int64_t> private_words() const;
   /// In place of `close`: with noise, unless the round is void.
   closed_round close_privately(secret_stream& noise);

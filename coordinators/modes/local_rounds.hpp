@@ -8,9 +8,9 @@
 //   EASGD                elastic_alpha: members keep models of their own     Zhang et al. 2015
 //
 // A member is a part of the job, not a process: member i trains on the i-th part of the rows from
-// what `work_of` gives it, so its result follows from (member, round) alone, whoever computes it
-// and however often. Merging runs in the order of members. So the bits of a round depend on the
-// job, never on who came first, twice or anew after a failure. With H = 1, plain SGD inside,
+// what `work_of` gives it, so its result follows from (member, round) alone, on any trainer and
+// however often. Merging runs in the order of members. So the bits of a round depend on the job,
+// never on results that come early, twice or anew after a failure. With H = 1, plain SGD inside,
 // weights by samples and `replace` outside, a round is a step of synchronous SGD to rounding:
 //   sum w_i (theta - a g_i / n_i) = theta - a (sum g_i) / (sum n_i),  w_i = n_i / sum n
 // (the gradients are added in another order, and n roundings of theta take the place of one).
@@ -86,8 +86,8 @@ public:
   /// numbers.
   round_verdict finish(uint64_t round, merge_entry entry);
 
-  /// Merges without the members that are missing, for those who would rather not wait (a deadline):
-  /// from here on the bits depend on who was there. `waits` when there are too few to merge.
+  /// Merges without the missing members, for callers that would rather not wait (a deadline): from
+  /// here on the bits depend on which members were there. `waits` when there are too few to merge.
   round_verdict close_early();
 
   /// The open round ends without this member. `closed` when it was the last that was missing; `misfit`

@@ -1,6 +1,6 @@
-// Main model: the versions of a model that one parameter server owns, as director and node see them, whoever
-// led to them. It keeps the newest version's parameters and those of the one before, and the
-// figures of the epoch; it says when a version is to be evaluated, and what is to be reported.
+// Main model: the versions of a model that one parameter server owns, as director and node see them. It
+// keeps the parameters of the newest version and of the one before, and the figures of the epoch. It says
+// when a version is to be evaluated, and what is to be reported.
 //
 //   begin --adopt--> version v' > v --adopt--> ..
 //                \--fail--> its version stays
@@ -39,7 +39,7 @@ public:
   /// `sums`: of the steps since the last end of an epoch.
   void begin(uint64_t version, const const_buffer& parameters, moment now,
              const batch_sums& sums = {});
-  /// How far training goes; nobody is to hold any more.
+  /// How far training goes; this ends a hold.
   void set_horizon(const horizon_rule& horizon);
   /// No step begins until the next horizon.
   void hold() { holds_ = true; }

@@ -1,5 +1,5 @@
 // Online learner: a model that goes on learning while it is used, from batches as they arrive, and
-// does not let one bad batch spoil it.
+// that one bad batch cannot spoil.
 //
 //   online_learner learner{network, {.optimizer = ..., .loss_growth_max = 1.5}};
 //   learner.set_parameters(trained);
@@ -12,7 +12,7 @@
 // parameters in use, and the optimizer's state, change only when the new ones are finite and, with
 // validation rows, the loss on them has not grown beyond `loss_growth_max` times what it was before
 // (losses below `loss_floor` count as the floor, so that noise around zero is no growth). Else both
-// stay what they were: the roll-back. The loss compared with is that of the parameters in use, not
+// stay what they were: the roll-back. The comparison is with the loss of the parameters in use, not
 // the best ever seen: what is right may drift.
 
 #pragma once

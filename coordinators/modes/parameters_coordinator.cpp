@@ -103,7 +103,7 @@ parameters_outcome parameters_coordinator::remove_child(uint64_t child) {
   return is_full ? merge_round() : parameters_outcome{};
 }
 
-// Of those who are gone the ones that have handed something in are not missing. Who has not come yet is waited for.
+// A child that is gone and has handed something in is not missing. The round waits for children that have not come yet.
 size_t parameters_coordinator::entries_due() const {
   if (options_.trigger != round_trigger::distinct)
     return options_.threshold;

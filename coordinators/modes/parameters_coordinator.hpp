@@ -10,10 +10,10 @@
 // What is handed in waits until a round is full, then exactly the entries of the round are merged
 // (model_merger.hpp) and the main model moves there (models/merging/outer_rule.hpp). A round is
 // full
-//   anybody   when `threshold` entries wait, whoever sent them: one child may fill it
-//   distinct  when `threshold` different children have one, or all that are left of fewer (nobody
-//             waits for one that is gone); a child's newer model takes the place of the one that
-//             waits, since it was trained further: the older one is superseded
+//   anybody   when `threshold` entries wait, of any children: one child may fill it
+//   distinct  when `threshold` different children have one, or all that are left of fewer (it waits
+//             for no child that is gone); a child's newer model, which was trained further, takes the
+//             place of the one that waits
 //   time      when `period` has passed since its first entry came
 // Within a round the order of arrival does not show in the bits. With `push` the outcome names the
 // children to send the main model to: all that are known, in ascending order.
@@ -110,14 +110,14 @@ public:
   /// Throws std::invalid_argument for no values or one that is not finite.
   void set_parameters(std::span<const float> values);
 
-  /// A child that is to be sent to. Whoever hands something in is one too.
+  /// A child to send the main model to. A child that hands something in is one too.
   void add_child(uint64_t child);
   /// A child is gone: nothing is sent to it any more; what it handed in counts. Merges a `distinct` round that waited
   /// for it alone.
   parameters_outcome remove_child(uint64_t child);
 
-  /// A child's model, in the main model's layout. Its values are shared, not copied: nobody writes
-  /// them any more.
+  /// A child's model, in the main model's layout. Its values are shared, not copied: the caller
+  /// writes them no more.
   parameters_outcome add_parameters(merge_entry entry, moment now);
 
   /// Time has passed: merges a round whose time is over. Nothing happened if the verdict is

@@ -2,27 +2,26 @@
 //
 // A trainer pulls the parameters, computes a gradient, hands it in. Meanwhile others moved the
 // parameters: the gradient is late by some number of *their* updates, its staleness. The modes
-// differ in who waits and what lateness costs:
+// differ in which trainers wait and what lateness costs:
 //
-//   asynchronous      nobody waits, everything is applied as it arrives (Recht et al. 2011; Dean et
-//                     al. 2012)
+//   asynchronous      no trainer waits, everything is applied as it arrives (Recht et al. 2011; Dean
+//                     et al. 2012)
 //   bounded           a trainer that would begin its gradient number c while another has not
-//                     finished its number c - s - 1 waits: whoever reads sees everything older than
-//                     s clocks (stale synchronous parallel: Ho et al. 2013). s = 0: all march in
-//                     step
+//                     finished its number c - s - 1 waits: it reads all updates older than s
+//                     clocks (stale synchronous parallel: Ho et al. 2013). s = 0: all in step
 //   half_synchronous  the first k gradients of n make the step (backup workers: Chen et al. 2016);
 //                     late ones count into the next step, or are dropped
 //   lag               with n trainers and ratio r, a gradient is discarded when T = max(1, floor(n
 //                     r)) or more updates of *others* landed since its trainer pulled
 //
 // Of the last, three things are certain here. With one trainer nothing is discarded. A trainer's
-// own updates never count against it. And nobody starves: after `discards_in_row_max` discards in a
-// row a trainer's next gradient is applied whatever its lag, so of any d + 1 gradients in a row at
-// least one counts (d = 1: a trainer that is twice as slow as the others loses at most half).
+// own updates never count against it. And no trainer starves: after d = `discards_in_row_max`
+// discards in a row its next gradient is applied whatever its lag. So of any d + 1 gradients in a row
+// at least one counts (d = 1: a trainer that is twice as slow as the others loses at most half).
 //
 // Instead of discarding, a late gradient can take a smaller step (`scaling`), or be corrected
 // (models/merging/delay_compensation.hpp). None of the modes gives the same bits twice: what is
-// applied depends on who came first.
+// applied depends on the order of arrival.
 //
 // Each pull opens a ticket; a gradient closes the one it was computed for. So nothing is applied
 // twice, and what a lost trainer sends later is refused.
@@ -157,8 +156,8 @@ public:
   /// its clock goes on, nothing is counted as an update.
   staleness_decision on_useless(size_t trainer, uint64_t ticket);
 
-  /// A trainer is gone, or has no rows left: nobody waits for it. `completes_step` if the step was
-  /// waiting for it alone.
+  /// A trainer is gone, or has no rows left: no trainer waits for it. `completes_step` if the step
+  /// was waiting for it alone.
   staleness_decision on_lost(size_t trainer);
 
   /// It is there again, or is new: the next index after the last. Its clock is that of the slowest,
@@ -166,10 +165,10 @@ public:
   void on_joined(size_t trainer);
 
   /// half_synchronous: so many gradients of the open step are held from an earlier life of the run.
-  /// They count as places of it and on nobody's account.
+  /// They count as places of it and on no trainer's account.
   void on_restored(size_t held_count);
 
-  /// Trainers that were told to wait and may pull now, ascending; each is named once.
+  /// Trainers that waited and may pull now, ascending; each is named once.
   std::vector<size_t> released();
 
   const trainer_account& account(size_t trainer) const { return trainers_.at(trainer).account; }
@@ -215,7 +214,7 @@ private:
   uint64_t next_ticket_ = 1;
   uint64_t update_count_ = 0;
   std::vector<applied_gradient> held_; ///< of the open step
-  size_t restored_count_ = 0;          ///< of those, from an earlier life: nobody's
+  size_t restored_count_ = 0;          ///< of those, from an earlier life: no trainer's
 };
 
 } // namespace troupe

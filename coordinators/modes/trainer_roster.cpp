@@ -185,8 +185,8 @@ void trainer_roster::evaluate(uint64_t version, const const_buffer& parameters,
   }
 }
 
-// Who has no work answers no order: a trainer beyond the members, say. The version of the row
-// itself may yet be evaluated, when training ends there.
+// A trainer without work, one beyond the members, say, answers no order that would end its
+// evaluations. The version of the row itself may yet be evaluated, when training ends there.
 void trainer_roster::forget_evaluations(uint64_t version) {
   const auto is_done = [=](const evaluation_share& x) { return x.version < version; };
   for (auto& x : places_) {

@@ -1,5 +1,5 @@
-// Trainer roster: who trains for a parameter server, and what each of them has. One entry a place: whoever is
-// lost leaves one empty, whoever comes takes the lowest empty one, or a new one.
+// Trainer roster: the trainers of a parameter server, and the work of each. Each has a place: a lost trainer
+// leaves its place empty, a new one takes the lowest empty place, or a further one.
 //
 //                         +--wait--> waits --release--+
 //                         |                           v
@@ -7,17 +7,17 @@
 //     ^                   |                |
 //     +-------lose--------+------lose------+
 //
-// Work is pieces: numbers, begun in ascending order, steps of a run or members of a round. What a
-// lost trainer had is given back and taken before anything new, the lowest first. A result counts
-// only from the place that has the piece, under the ticket it was given with. So none is done twice,
+// Work is pieces: numbers, begun in ascending order, steps of a run or members of a round. Pieces of
+// a lost trainer are given back and taken before new ones, the lowest first. A result counts only
+// from the place that has the piece, under the ticket it was given with. So no piece is done twice,
 // and none is left out but those that ended each of several trainers (`piece_losses`).
 //
-// An order has a *lease*: one that is out for longer is given to another, and whoever has it answers
-// for nothing; once it does it is free again. A lease is at least 20 times as long as any order took.
+// An order has a *lease*: once that is over, another trainer gets the piece, and the first one's
+// answer does not count but frees it. A lease is at least 20 times as long as any order took.
 //
-// Trainers also evaluate shares of versions. Each does one thing after the other, in the order it
-// was told: with a result everything is evaluated that it was given before that order. What a lost
-// trainer was still to evaluate goes to another.
+// Trainers also evaluate shares of versions. Each does one thing after the other, in the order
+// given: its result shows that it has evaluated all shares from before that order. A lost trainer's
+// open shares go to another.
 
 #pragma once
 
@@ -39,16 +39,16 @@ namespace troupe {
 
 // Piece losses: whether a piece of work ends every trainer that has it.
 //
-// What a lost trainer had is given to another. A row that ends its reader would so end them all, one
+// A lost trainer's piece goes to another. A row that ends its reader would so end them all, one
 // after the other. So each piece is given out `attempts` times; then it is left out.
 //
-//   give --lost--> give --lost--> .. --`attempts` lost--> wait --nobody is back for `patience`--> leave out
+//   give --lost--> give --lost--> .. --`attempts` lost--> wait --none is back for `patience`--> leave out
 //                                                          |
 //                                  give <--one is back-----+
 //
 // A trainer of another process may be out of reach and alive: when its process joins again in the same
-// life, its loss does not count. Of trainers of the parameter server's own process (life 0) nobody comes back, and
-// nobody waits.
+// life, its loss does not count. Trainers of the parameter server's own process (life 0) never come back, so their
+// pieces do not wait.
 struct piece_loss_options {
   size_t attempts = 0; ///< losses of one piece; 0: any number
   milliseconds patience{10'000};
@@ -102,7 +102,7 @@ private:
   std::map<uint64_t, std::vector<loss>> losses_;
 };
 
-/// A piece of work, as it was given to somebody.
+/// A piece of work, as it was given to a trainer.
 struct work_order {
   uint64_t ticket = 0; ///< no other order has it
   uint64_t piece = 0;
@@ -122,7 +122,7 @@ struct evaluation_share {
   }
 };
 
-/// A share, and the place of whoever is to evaluate it.
+/// A share, and the place that is to evaluate it.
 struct given_share {
   size_t place = 0;
   evaluation_share share;
@@ -140,11 +140,11 @@ public:
   explicit trainer_roster(const roster_options& options = {})
     : options_(options), losses_(options.losses) {}
 
-  // ---- Who is there. A life is a number that no other trainer has, at no time ----
+  // ---- Trainers. A life is a number that no other trainer has, at no time ----
 
-  /// Somebody came, of a process in this life (0: the parameter server's own): its place.
+  /// A trainer came, of a process in this life (0: the parameter server's own): its place.
   size_t join(uint64_t life, const replica_name& who, uint64_t process_life = 0);
-  /// Nobody sits there any more. Nothing changes when that was known.
+  /// The trainer of this place is lost. Nothing changes when that was known.
   void lose(size_t place, moment now);
 
   std::optional<size_t> find(uint64_t life) const;
@@ -155,7 +155,7 @@ public:
 
   // ---- Work ----
 
-  /// True when somebody sits there, has nothing to do and need not wait.
+  /// True when a trainer has this place, has nothing to do and need not wait.
   bool is_free(size_t place) const {
     return place < places_.size() && places_[place].life && !places_[place].order &&
            !places_[place].waits && !places_[place].overdue;
@@ -164,23 +164,23 @@ public:
   bool has_work(uint64_t limit, moment now = {}) const {
     return next_returned(now) != returned_.end() || begun_count_ < limit;
   }
-  /// Pieces that are not given out any more, ascending; each is told once, and then done.
+  /// Pieces that are not given out any more, ascending; each is named once, and then done.
   std::vector<uint64_t> take_left_out(moment now);
-  /// Places whose orders are out for too long, while somebody else is there: what they had is given back.
+  /// Places whose orders are out for too long, while another trainer is there: their pieces are given back.
   std::vector<size_t> take_overdue(moment now);
   /// True once for a place that has answered an order which it had had for too long: it is free again.
   bool take_returned(size_t place) {
     return place < places_.size() && std::exchange(places_[place].is_back, false);
   }
-  /// Time will tell something: an order is out, or a piece is held back.
+  /// Time alone may change something: an order is out, or a piece is held back.
   bool awaits_time() const;
 
   /// Is not free until it is released.
   void wait(size_t place) { places_.at(place).waits = true; }
   void release(const std::vector<size_t>& places);
 
-  /// The place gets a piece: the lowest that was given back, else the next one that nobody has begun.
-  /// Throws std::logic_error when it is not free.
+  /// The place gets a piece: the lowest that was given back, else the next one that no trainer has
+  /// begun. Throws std::logic_error when it is not free.
   uint64_t take(size_t place, uint64_t ticket, moment now);
   /// A result, which took so long to compute. True: it counts, and the place is free again. Others
   /// are counted as refused.
@@ -195,9 +195,9 @@ public:
 
   /// All chunks of a version are shared out.
   void evaluate(uint64_t version, const const_buffer& parameters, size_t chunk_count);
-  /// Nobody need evaluate the versions before this one again.
+  /// The versions before this one need no evaluation any more.
   void forget_evaluations(uint64_t version);
-  /// Shares that were given to somebody since the last call, in order.
+  /// Shares that were given to a place since the last call, in order.
   std::vector<given_share> take_given();
 
   // ---- Figures ----
@@ -205,7 +205,7 @@ public:
   /// What only the rule of the mode knows: waits, barriers, what became of gradients.
   training_statistics& statistics() { return statistics_; }
   const training_statistics& statistics() const { return statistics_; }
-  /// Of all places, with the names of who sits there, or sat there last.
+  /// Of all places, with the name of each place's trainer, or of its last one.
   std::vector<named_statistics> figures() const;
 
   friend bool operator==(const trainer_roster& a, const trainer_roster& b) {
@@ -232,7 +232,7 @@ private:
 
   std::vector<size_t> living_places() const;
   void give(size_t place, const evaluation_share& share);
-  /// What the place was still to evaluate goes to others.
+  /// The place's open shares go to others.
   void pass_on(size_t place, const std::vector<evaluation_share>& shares);
   /// The lowest piece that was given back and may be given out.
   std::set<uint64_t>::const_iterator next_returned(moment now) const;
@@ -244,9 +244,9 @@ private:
   piece_losses losses_;
   moment::duration longest_{0}; ///< of the orders that were answered
   std::vector<place_state> places_;
-  std::set<uint64_t> returned_; ///< pieces of those who were lost
+  std::set<uint64_t> returned_; ///< pieces of lost trainers
   uint64_t begun_count_ = 0;
-  std::vector<evaluation_share> homeless_; ///< for whoever comes next
+  std::vector<evaluation_share> homeless_; ///< for the trainer that comes next
   std::vector<given_share> given_;
   training_statistics statistics_{0};
 };
