@@ -1,17 +1,17 @@
-// Boundary routes: who tells whom what lies between two segments, in a group of replicas that share a model.
+// Boundary routes: which replica sends which the rows between two segments, in a group that shares a model.
 //
-// One rule for both ways: those who *make* a boundary's rows add up their partial sums, each for some of the
-// rows; whoever has completed rows hands them to all who *take* them.
+// One rule for both ways: the replicas that *make* a boundary's rows add up their partial sums, each for
+// some of the rows. A replica that has completed rows sends them to all that *take* them.
 //
 //   forward   made by the replicas of segment k, taken by those of segment k + 1
 //   backward  made by the replicas of segment k + 1, taken by those of segment k
-//   figures   what parts tell of a loss whose scores are split: by all of the last stage, to all
+//   figures   words of each part about a loss whose scores are split: by all of the last stage, to all
 //
 //   makers                          takers            a maker sends
 //   one, or whole rows in each      the same          nothing
 //   partial sums in two             the same          its sums of all rows: both complete all (direct)
-//   partial sums in more            the same          its sums to who completes the rows; completed rows
-//                                                     to the others
+//   partial sums in more            the same          its sums to the maker that completes the rows;
+//                                                     completed rows to the others
 //   one, or whole rows in each      another stage     rows it completes, to each taker
 //   partial sums in some            another stage     its sums likewise; completed rows to each taker
 //
@@ -41,7 +41,7 @@ struct boundary_route {
 
   bool stays() const { return makers == takers; }
   bool is_direct() const { return adds && stays() && makers.size() == 2; }
-  /// Somebody has to be told something before rows are complete.
+  /// Makers have to send each other sums before rows are complete.
   bool exchanges() const { return adds && makers.size() > 1; }
   friend bool operator==(const boundary_route&, const boundary_route&) = default;
 };
@@ -60,7 +60,7 @@ public:
   }
   /// The rows, of `row_count`, that a maker completes.
   index_range rows_of(const boundary_route& route, size_t maker, size_t row_count) const;
-  /// Whom a maker sends the rows that it has completed.
+  /// The members to which a maker sends the rows that it has completed.
   std::vector<size_t> receivers(const boundary_route& route, size_t maker) const;
 
 private:
@@ -73,7 +73,7 @@ private:
 
 // A boundary's piece: some rows of what lies between two segments, from one replica of a group to another.
 //
-// Its content follows from the job and its name, whoever made it.
+// Its content follows from the job and its name alone.
 struct boundary_name {
   uint64_t version = 0;   ///< of the parameters
   bool evaluates = false; ///< an evaluation of that version, not its step
@@ -86,8 +86,8 @@ struct boundary_name {
 
 struct boundary_piece {
   boundary_name name;
-  bool is_complete = false; ///< rows as whoever takes them needs them; else a sum over `parts`
-  tree_node parts;          ///< of a sum, or the part that tells figures
+  bool is_complete = false; ///< rows as their takers need them; else a sum over `parts`
+  tree_node parts;          ///< of a sum, or the part whose figures these are
   index_range rows;         ///< of the item
   float_view values;        ///< rows x width, or rows x figure words
   batch_sums sums;          ///< of the item; of figures: of the part

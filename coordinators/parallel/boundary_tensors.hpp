@@ -4,12 +4,12 @@
 //   ---------------------------------------------------------------------------------------------
 //   key        the version of the parameters
 //   part       step or evaluation, item, boundary, way, and whether its rows are complete: one number
-//   node       of a sum: the parts that are added; of figures: the part that tells them
+//   node       of a sum: the parts that are added; of figures: the part that has them
 //   elements   of an item of R rows: rows [a, b) of W units are [a W, b W); figures are R times their
 //              words, and of a loss without such words a single element that says nothing
 //   facts      the sums of the item's rows, as far as they are known where the piece is made
 //
-// So rows may be completed by others after a view than before it: what is there stays good.
+// So after a view other replicas may complete the rows: what is there stays good.
 
 #pragma once
 
@@ -49,7 +49,7 @@ struct needed_boundary {
 
 class boundary_tensors {
 public:
-  /// Of a group: who carries what of `network`.
+  /// `group`: what each member carries of `network`.
   boundary_tensors(std::shared_ptr<const model> network, const std::vector<partition>& group);
 
   /// What this member needs of others for an item.

@@ -52,10 +52,10 @@ struct stage_place {
 /// Stands for a bound that is none.
 inline constexpr size_t any_number_in_flight = std::numeric_limits<size_t>::max();
 
-/// How many slices a replica of a stage may have in flight, at least 1. In a pipeline of 1F1B as
-/// many as there are stages from it on: what a slice's way to the end and back takes. One more would
-/// be kept for nothing, one fewer leaves the stage idle. Replicas that share a stage have a second
-/// slice to compute while sums of the first are under way. Who computes alone gains nothing by a
+/// How many slices a replica of a stage may have in flight, at least 1. In a 1F1B pipeline as many
+/// as there are stages from it on: what a slice's way to the end and back takes. One more would be
+/// kept for nothing, one fewer leaves the stage idle. Replicas that share a stage compute a second
+/// slice while sums of the first are under way. A replica that computes alone gains nothing by a
 /// second. Over slow wires one or two more pay: with a latency of a quarter of a forward tile, 4
 /// stages and 16 slices, the idle share falls from 0.25 to 0.22 and 0.19.
 constexpr size_t in_flight_bound(pipeline_schedule schedule, const stage_place& place) {
@@ -103,8 +103,8 @@ struct grid_work {
 std::vector<index_range> balance_stages(const std::vector<uint64_t>& costs, size_t stage_count);
 
 /// The partition of each of `replica_count` replicas, by rank. There are as many groups as the shape
-/// says, but no more than slices, and no more than are whole with these replicas; without a single
-/// one nobody has anything to do. Replicas beyond the groups are spares, with empty partitions. Throws
+/// says, but no more than slices, and no more than are whole with these replicas; without a single one
+/// no replica has work. Replicas beyond the groups are spares, with empty partitions. Throws
 /// std::invalid_argument when a shape is zero somewhere, there are more replicas of a stage than
 /// parts, more stages than segments, or `stages` does not fit both.
 std::vector<partition> place_partitions(const grid_shape& shape, const grid_work& work,
@@ -115,8 +115,8 @@ stage_place stage_in(const std::vector<partition>& group, size_t member);
 
 // ---- How a model is split over the replicas of a group, and where in it lies what each contributes ----
 
-/// Parameters whose gradient one replica of a group contributes: whoever carries this part of this
-/// segment. What all parts have in common is contributed with part 0.
+/// Parameters whose gradient one replica of a group contributes: the one that carries this part of
+/// this segment. The replica with part 0 contributes what all parts have in common.
 struct split_tile {
   size_t segment = 0;
   size_t part = 0;
@@ -145,8 +145,8 @@ struct model_split {
 /// "3", "0-3": the last is named, too.
 std::string range_text(const index_range& x);
 
-/// "slices 0-3, layers 0-1, part 0 of 2", without a part where layers are not cut; "spare" of one who
-/// carries nothing.
+/// "slices 0-3, layers 0-1, part 0 of 2", without a part where layers are not cut; "spare" of an
+/// empty one.
 std::string partition_text(const partition& work, const model_split& split);
 
 } // namespace troupe

@@ -82,14 +82,14 @@ private:
     const auto bound = in_flight_bound(work_.schedule, place);
     const auto first =
       in_flight_bound(work_.schedule, {0, place.stage_count, place.tensor_replica_count});
-    // Nobody can send the only replica of the first stage what it has not begun.
+    // No other replica can send the only one of the first stage a slice that it has not begun.
     const bool begins = place.stage == 0 && place.tensor_replica_count == 1;
     auto& x = replicas_[member];
     x.slices_held = std::min(count, std::min(bound, count) + (begins ? 0 : std::min(first, count)));
     // Sums lie where the leftmost slice's gradient was: there are never more of both than slices.
     const auto sums = static_cast<size_t>(std::bit_width(count));
     x.sums_kept = std::min(sums, count - x.slices_held);
-    // Who computes alone adds a slice to the sums before it as soon as it is done.
+    // A replica that computes alone adds a slice to the sums before it as soon as it is done.
     if (work_.members.size() == 1 && count > 0)
       x.sums_kept = sums - 1;
     if (work_.by_segment)

@@ -1,5 +1,5 @@
-// The plan of a group: what each replica of a model's group holds, sends and computes in a step.
-// It follows from their partitions alone; tests hold it against what they count.
+// The plan of a group: what each replica of a model's group holds, sends and computes in a step. It
+// follows from their partitions alone; tests compare it with real counts.
 //
 //   gradients     of a replica's own tiles: for each slice it holds, and for sums of slices that wait
 //                 for their siblings in the tree
@@ -42,7 +42,7 @@ namespace troupe {
 
 struct replica_plan {
   partition work;                      ///< empty: a spare
-  size_t slices_held = 0;              ///< at most: begun and not done, or told of
+  size_t slices_held = 0;              ///< at most: begun and not done, or with input here
   size_t sums_kept = 0;                ///< at most, of slices that are done
   uint64_t parameter_bytes = 0;        ///< that it reads; all replicas of a process share them
   uint64_t slice_gradient_bytes = 0;   ///< of its own tiles

@@ -1,9 +1,9 @@
-// The plan of a run: which process has which replicas and spans, who holds how many bytes for what, what
-// they send each other a step, how evenly they work. It follows from the job, the shape of its data and
-// the nodes of a cluster file, so it is known before the run: it is printed, what does not fit is
-// refused by it, and tests hold it against what is counted.
+// The plan of a run: which process has which replicas and spans, how many bytes each holds for what,
+// what they send each other a step, how evenly they work. It follows from the job, the shape of its data
+// and the nodes of a cluster file, so the command can print it before the run and refuse what does not
+// fit. Tests compare it with real counts.
 //
-// What each replica has to itself is told by group_plan.hpp, what a process has by process_plan.hpp.
+// group_plan.hpp plans each replica, process_plan.hpp each process.
 
 #pragma once
 
@@ -39,7 +39,7 @@ struct parallel_plan {
   std::vector<double> stage_shares;             ///< of a group's work
   double imbalance = 1; ///< work of the replica that has most, divided by the mean
   /// (P - 1) / (M + P - 1) of P stages and M slices, the fewest of a group: the share of a step in
-  /// which stages wait, were they all alike.
+  /// which stages wait if all are alike.
   double bubble = 0;
   std::vector<std::string> warnings;
 };
@@ -58,15 +58,15 @@ parallel_plan plan_of(const job& resolved, const data_shape& shape, const model&
 std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& shape,
                                          const plan_options& options);
 
-// Memory check: whether the processes of a run have the memory that its plan says they take. Made
-// before anything is allocated: the need of this process is compared with what it may still take, that of
-// every node with what the cluster file states of it.
+// Memory check: whether the processes of a run have the memory that its plan says they take. It runs
+// before anything is allocated, and compares the need of this process with what it may still take, that
+// of every node with what the cluster file states of it.
 
 /// Where a job is to be trained.
 struct run_place {
   cluster_plan cluster;          ///< without nodes: one process does all
   std::optional<size_t> own = 0; ///< this process's node; nothing: it is none of them
-  /// All nodes are on this machine, and this is the one that speaks for them.
+  /// All nodes are on this machine, and this process checks for all of them.
   bool has_all_nodes = false;
   /// Threads that are yet to begin, and take address space.
   std::optional<size_t> new_threads = {};
@@ -82,7 +82,7 @@ struct memory_room {
   uint64_t address_space = 0;
 };
 
-/// A job whose need cannot be counted, and so is nobody's.
+/// The problem of a job whose need is too large to count.
 std::optional<job_problem> countless_problem(const job& resolved, const data_shape& shape,
                                              const memory_room& room);
 

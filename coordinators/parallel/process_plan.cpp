@@ -90,7 +90,7 @@ private:
     for (const auto& place : work_.view.shards)
       if (const auto span = elements_of_blocks(place.blocks, parameter_count());
           is_split() && !span.empty())
-        window.add({span.begin, span.begin + 1}); // which tells that the rest is announced
+        window.add({span.begin, span.begin + 1}); // which shows that the rest is announced
     if (!is_split() && !at(m).is_idle())
       window.add({0, parameter_count()});
     windows_[m] = window.ranges();
@@ -129,7 +129,7 @@ private:
     }));
   }
 
-  /// Of all replicas here: who computes whole models is added up before it is sent.
+  /// Of all replicas here: gradients of whole models are added up before they are sent.
   index_range slices_of(size_t m) const {
     index_range result;
     for (const auto rank : result_.processes[m].replicas)
@@ -287,7 +287,7 @@ private:
   const segment_chain& chain_;
   timeline plan_;
   std::vector<std::vector<index_range>> windows_; ///< by process
-  size_t block_numbers_ = 0;                      ///< that shards tell each other in a step
+  size_t block_numbers_ = 0;                      ///< that shards send each other in a step
   bool has_point_ = false; ///< gradients are taken elsewhere than at the parameters
   processes_plan result_;
 };

@@ -9,7 +9,7 @@
 //   parameters    12 W: the version at work, the one before, and the next while it is written; where they
 //                 are fetched, the largest segment as often as each replica may have one
 //   optimizer     4 k S
-//   gradients     of its replicas (group_plan.hpp); where several who compute whole models are added
+//   gradients     of its replicas (group_plan.hpp); where those of several whole models are added
 //                 before they are sent, that sum; by segment, those that are on their way
 //   sums          what comes in a step, and where segments' sums go one by one what of them is for the
 //                 process's own shards; 4 S more where gradients are clipped by their norm, or one rule
@@ -25,7 +25,7 @@
 //   fetched       4 for each element of its spans that a replica there fetches, as often as it does; those
 //                 of one process may share what they fetch
 //
-// A process that computes needs to hear of each version, and one that does not needs none of them.
+// A process that computes needs each version announced; one that does not needs none.
 
 #pragma once
 

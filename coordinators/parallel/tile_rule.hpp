@@ -11,27 +11,27 @@
 //
 // x and d are reported by `on_input` when they are whole, also those that this replica has made.
 // Segment 0 of the model reads rows of the data set and waits for nothing. It has a backward tile as
-// the others have, for what lies within it, though nobody is below it.
+// the others have, for what lies within it, though no segment is below it.
 //
 // Of the ready tiles the rule takes
 //
 //   1F1B    backward, forward, gradient: to go back sets memory free, to go forward takes some
 //   GPipe   forward, backward, gradient
 //
-// Both ways come before gradients because others of the group wait for them, and nobody for a
-// gradient: it fills the gaps. Of one way the lowest item goes first, then the lowest segment: the
-// oldest slice is done soonest, and replicas that need each other's sums take up the same one.
+// Both ways come before gradients because other replicas wait for them, and none for a gradient: it
+// fills the gaps. Of one way the lowest item goes first, then the lowest segment: the oldest slice
+// is done soonest, and replicas that need each other's sums take up the same one.
 //
 // The bound: an item begins only while fewer than `in_flight_max` *lower* ones are in flight here,
 // begun and not handed out whole. So the lowest item that is not done is never kept back, here or
-// at any other replica. What it waits for is another's tile of the same item, and so on to a tile
-// that is ready: there is no dead-lock, in any order of arrival, after any change of items. Were
+// at any other replica. It waits for another replica's tile of the same item, and so on to a tile
+// that is ready: there is no dead-lock, in any order of arrival, after any change of items. If
 // higher ones counted too, replicas full of different ones could wait for each other. The price:
 // what comes out of order may have more than `in_flight_max` in flight.
 //
-// By segment, for whoever keeps the parameters of few segments at a time, all items go forward through
-// one segment before the next, and so back: backward, then the gradients. All are in flight then. A tile
-// whose segment is named as missing is not ready.
+// By segment, for a replica that keeps the parameters of few segments at a time: all items go forward
+// through one segment before the next, and so back: backward, then the gradients. All are in flight
+// then. A tile whose segment is missing is not ready.
 
 #pragma once
 
@@ -150,8 +150,8 @@ private:
 // Segment fetching: where a replica finds the parameters that it computes with, when it does all of its
 // items' tiles of a segment one after the other.
 //
-// What its process has anyway lies in one buffer. The rest is asked for segment by segment, before its
-// turn, and let go of when its last tile was computed: no more than `fetched_segments_max` are here or
+// What its process has anyway lies in one buffer. The replica asks for the rest segment by segment,
+// before its turn, and drops it after its last tile: no more than `fetched_segments_max` are here or
 // under way at a time. Of four segments, none of which is at hand, a step does this
 //
 //   computes   forward 0   forward 1   forward 2   forward 3   back 3   back 2   back 1   back 0
@@ -180,8 +180,8 @@ public:
 
   segment_fetching(const segment_chain& chain, const partition& own);
 
-  /// New work on so many items. `at_hand`: what its process has of the version. What was fetched before
-  /// is let go of.
+  /// New work on so many items. `at_hand`: what its process has of the version. Drops what was fetched
+  /// before.
   void begin(tile_rule::work_kind kind, size_t item_count, const windowed_buffer& at_hand);
   /// Nothing is needed any more.
   void end();

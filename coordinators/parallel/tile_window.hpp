@@ -1,7 +1,7 @@
 // Tile window: the tiles of a partition, packed in a buffer of their own.
 //
-// Whoever carries some parts of some segments has gradients of these alone. They lie in order of the
-// model's elements, without what others carry between them.
+// A replica that carries some parts of some segments has gradients of these alone. They lie in order
+// of the model's elements, without gaps for what others carry.
 
 #pragma once
 
@@ -24,8 +24,8 @@ public:
   };
 
   tile_window() = default;
-  /// What a replica with this partition contributes: its parts; of what all have in common, and of
-  /// segments that are not cut, whoever has part 0.
+  /// What a replica with this partition contributes: its parts; with part 0 also what all parts
+  /// have in common, and segments that are not cut.
   tile_window(const segment_chain& chain, const partition& work);
 
   size_t size() const { return window_.size(); }
@@ -46,7 +46,7 @@ std::vector<index_range> elements_contributed(const segment_chain& chain, const 
 // Gradient makers: which replicas of a view contribute the gradient of which elements.
 //
 // A replica that has a whole model contributes all of it. In a group each contributes the tiles of its
-// own partition, so that of an element one of the group does.
+// own partition, so each element has one contributor in a group.
 class gradient_makers {
 public:
   gradient_makers() = default;

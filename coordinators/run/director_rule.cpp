@@ -279,8 +279,8 @@ void director_rule::finish(uint64_t version, stop_reason reason, director_decisi
     last_is_best_.reset();
   if (options_.checkpoint_every > 0 && reason != stop_reason::diverged &&
       version > start_version_) {
-    // A result ends it, or an interrupt while the best version was fetched: shards do not know yet
-    // that this version is the last one, and copy it when they do.
+    // A result ends the run, or an interrupt while the best version was fetched. Shards do not know
+    // yet that this version is the last one; they copy it once they do.
     if (!is_end(version)) {
       horizon_ = {version, true, rules_.rate.reductions()};
       out.push_back(allow_up_to{horizon_});

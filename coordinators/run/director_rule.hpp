@@ -12,21 +12,20 @@
 //      |          something is not finite                    |
 //      +-----------------------------------------------------+   (from training and keeping too)
 //
-// Events come in with their time; decisions go out as a list, to be carried out in order. A row of
-// the history is complete when the training sums of its epoch, the hash of its version and, if that is
-// evaluated, all chunks of the evaluation are there; rows complete in order of version. While results are read (by
-// a stop rule, or to keep the best version), replicas may run up to the next evaluated version
-// only, and go on when its row says so. The loss that is watched is that of the validation rows,
-// else of the test rows, else the training loss.
+// Events come in with their time; decisions go out as a list, for the caller to carry out in order. A row of the
+// history is complete when the training sums of its epoch, the hash of its version and, if that is evaluated, all
+// chunks of the evaluation are there; rows complete in order of version. While results are read (by a stop rule,
+// or to keep the best version), replicas may run up to the next evaluated version only, and go on when its row
+// says so. The loss that is watched is that of the validation rows, else of the test rows, else the training loss.
 //
-// The result is a *version*; whatever ran beyond it is of no account. It is the last one or, with
-// `keep_best`, the one with the least watched loss among those the timeline evaluates: the first of
-// equals, whatever the stop rule's tolerance. Shards hold two versions only, so the best one is
-// fetched while all replicas wait at it, before any may go on. What was not fetched was never best.
+// The result is a *version*; steps beyond it do not count. It is the last one or, with `keep_best`,
+// the one with the least watched loss among those the timeline evaluates: the first of equals,
+// whatever the stop rule's tolerance. Shards hold two versions only, so the director fetches the
+// best one while all replicas wait at it. A version that was not fetched was never best.
 //
-// Memory is that of a run that never ends: stop rule and kept version know scheduled evaluations
-// alone, which a run of any length makes. A version that is evaluated only because it is the last
-// one may be the result, but no rule reads it, and whoever goes on from there has never seen it.
+// The rule remembers what a run without end would: stop rule and kept version know scheduled evaluations
+// alone, which a run of any length makes. A version that is evaluated only because it is the last one may
+// be the result, but no rule reads it, and a run that goes on from there has not seen it.
 
 #pragma once
 
@@ -50,12 +49,11 @@ struct director_rule_options {
   stop_rule_options stop;
   evaluation_rows rows{}; ///< none: nothing is evaluated
   bool keep_best = false;
-  /// No replica passes an evaluated version before its row is complete. In a cluster: a replica
-  /// that is lost takes its chunks with it, and others can evaluate a version only while they are
-  /// there.
+  /// No replica passes an evaluated version before its row is complete. In a cluster: a lost
+  /// replica takes its chunks with it, and others can evaluate a version only while they are at it.
   bool waits_for_rows = false;
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
-  size_t hashed_blocks = 0;      ///< of which every row's hash is told; 0: none is
+  size_t hashed_blocks = 0;      ///< of which shards report a hash for every row; 0: none
   plateau_options plateau{};     ///< lowers the rate; what it decided travels with the horizon
 
   friend bool operator==(const director_rule_options&, const director_rule_options&) = default;
@@ -93,8 +91,8 @@ struct publish_row {
   epoch_figures figures;
   friend bool operator==(const publish_row&, const publish_row&) = default;
 };
-/// Fetch the parameters of `version` and keep them beside whatever comes; let go of those kept
-/// before once they are there. Answered by `on_kept`; no replica goes on before.
+/// Fetch the parameters of `version` and keep them beside whatever comes; drop those kept before
+/// once the new ones are there. Answered by `on_kept`; no replica goes on before.
 struct keep_version {
   uint64_t version = 0;
   friend bool operator==(const keep_version&, const keep_version&) = default;
@@ -127,7 +125,7 @@ struct best_version {
 
 /// What a rule remembers of the rows up to a version: enough to go on from there as a run that
 /// never stopped, whatever its length. Stop rules of now judge what those of then saw; versions
-/// that nobody kept cannot become the best any more, and kept ones are forgotten without
+/// that were not kept cannot become the best any more, and kept ones are forgotten without
 /// `keep_best`.
 struct director_memory {
   uint64_t version = 0;

@@ -9,28 +9,27 @@
 // answers with the first step none of its replicas has started and the versions of its shards. Once
 // all members of one view have answered, the stop version is the greatest number in any answer.
 //
-// It counts on three habits of processes:
-//   (a) who holds starts no step until it is told a horizon, in whatever view;
-//   (b) who has a view sends parameters, asked or not, to members of that view only;
+// It relies on three habits of processes:
+//   (a) a member that holds starts no step until it gets a horizon, in any view;
+//   (b) a process that has a view sends parameters, asked or not, to its members only;
 //   (c) a contribution of an earlier term is dropped.
-// In the same term a view may have replicas begin anew: gradients of what they had begun are under way all the same, so
-// it counts as started.
-// A shard keeps its version and the one before.
+// In the same term a view may have replicas begin anew: gradients of the steps they had begun are under way all the
+// same, so these count as started. A shard keeps its version and the one before.
 //
 // Let T be the named version, f the members' first steps not started, a the shards' versions as
-// answered. A shard completes step s only with gradients from somebody who had every span of s.
+// answered. A shard completes step s only with gradients from a replica that had every span of s.
 //
-// Nobody passes T + 1, so T is still held everywhere: members hold and have started no step from T
-// on. Somebody outside the view (it was lost, it may run on) is sent no span after that span's
-// shard answered, by (b), so it can have at most the least of the a, and start no step above that.
-// If T = max(f, a), shards may thus complete step T with its help, when no member has rows in that
-// step, and hold T and T + 1; step T + 1 nobody can start.
+// No shard passes T + 1, so all still have T: members hold and have started no step from T on. A
+// process outside the view (it was lost, it may run on) gets no span after that span's shard
+// answered, by (b), so it can have at most the least of the a, and start no step above that. If T =
+// max(f, a), shards may thus complete step T with its help, when no member has rows in that step,
+// and keep T and T + 1; no replica can start step T + 1.
 //
-// Everybody reaches T: somebody has started T - 1 or a shard is at T, so every shard is or was at
-// T - 1 and, at most at T, still keeps it. Who computes can be given T - 1 whole, may start T - 1
-// by the horizon, and the step's slices have owners in the view. If nobody computes, a shard at T - 1
-// waits for gradients on their way, or for somebody who joins, as it would without a stop. A lesser
-// version would be no way out: a shard at T no longer has the optimizer's state of T - 1.
+// All reach T: a replica has started T - 1 or a shard is at T, so every shard is or was at T - 1 and,
+// at most at T, still keeps it. A replica can get T - 1 whole and may start it by the horizon, and
+// the step's slices have owners in the view. Without replicas a shard at T - 1 waits for gradients on
+// their way, or for a process that joins, as it would without a stop. A lesser version would be no
+// way out: a shard at T no longer has the optimizer's state of T - 1.
 //
 // A loss after T was named changes none of this within the term. A new term starts from a complete
 // checkpoint; that may have been at T + 1, and then T + 1 is named in its place.
@@ -46,7 +45,7 @@
 
 namespace troupe {
 
-/// What a member on hold says of itself.
+/// What a member on hold reports.
 struct hold_answer {
   std::string name;
   view_number view;       ///< the view it had when it answered
@@ -64,8 +63,8 @@ struct ask_to_hold {
   std::vector<std::string> names;
   friend bool operator==(const ask_to_hold&, const ask_to_hold&) = default;
 };
-/// The result is this version: a final horizon for all members. Said again in a new view; the
-/// later one counts.
+/// The result is this version: a final horizon for all members. Repeated in a new view; the later
+/// one counts.
 struct stop_at {
   uint64_t version = 0;
   friend bool operator==(const stop_at&, const stop_at&) = default;
@@ -76,16 +75,16 @@ using hold_decisions = std::vector<hold_decision>;
 
 class hold_rule {
 public:
-  /// A stop is asked for. Before the first view it is remembered. A second time: nothing.
+  /// A stop is asked for. Before the first view the rule remembers it. A second time: nothing.
   hold_decisions on_stop_requested();
   /// The director published this view.
   hold_decisions on_view(const cluster_view& view);
-  /// A member holds. Of another view, or from nobody who was asked: ignored.
+  /// A member holds. Of another view, or from a member that was not asked: ignored.
   hold_decisions on_held(const hold_answer& answer);
 
   enum class phase : uint8_t { running, holding, named };
   phase state() const { return phase_; }
-  /// Who has not answered yet: what a long hold waits for.
+  /// The members that have not answered yet: what a long hold waits for.
   std::vector<std::string> missing() const;
 
   friend bool operator==(const hold_rule&, const hold_rule&) = default;

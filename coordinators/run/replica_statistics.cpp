@@ -79,7 +79,7 @@ void count_waits(std::vector<named_statistics>& figures, const std::vector<repor
     auto& x = figures_of(one.who);
     x.result_count = one.steps;
     x.computed = one.waits.computed;
-    x.network = {}; // from outside it cannot be told from waits for pieces
+    x.network = {}; // from outside it looks like waits for pieces
     for (const auto& wait : one.waits.waits)
       x.waited += wait.time;
   }
@@ -159,7 +159,7 @@ void training_statistics::on_refused(size_t trainer) {
   ++trainers_.at(trainer).figures.refused_count;
 }
 
-// Whoever does its work again is not to blame for the time before it got it.
+// The trainer that does the lost work again is not to blame for the time before it got it.
 void training_statistics::on_lost(size_t trainer, moment now) {
   auto& x = trainers_.at(trainer);
   ++x.figures.lost_count;

@@ -1,10 +1,10 @@
-// Replica statistics: training statistics of replicas that march in step, by name.
+// Replica statistics: training statistics of replicas that train in step, by name.
 //
-// Fed by the shard that counts the metrics. Places are indexes of a view, which move when somebody
-// comes or goes; the figures stay with the names. A replica's result for a step is there when the
-// last part of its gradient is. Gradients of one process may be added before they leave it: then
-// whoever brought the last of them stands for all. So it does for those who share a model: who of
-// them made the others wait they say themselves (`boundary_waits`).
+// The shard that counts the metrics feeds it. Places are indexes of a view, which move when a
+// member comes or goes; the figures stay with the names. A replica's result for a step is there
+// when the last part of its gradient is. Gradients of one process may be added before they leave
+// it: then the replica with the last of them stands for all. So it does where replicas share a
+// model: they report themselves which of them made the others wait (`boundary_waits`).
 
 #pragma once
 
@@ -21,9 +21,9 @@
 
 namespace troupe {
 
-// Training statistics: who makes the others wait, and what becomes of everybody's work.
+// Training statistics: which trainer makes the others wait, and what becomes of each one's work.
 //
-// Fed with events and `now` by whoever coordinates; it decides nothing. For each trainer:
+// The coordinating actor feeds it with events and `now`; it decides nothing. For each trainer:
 //   - at a barrier (a step or round that waits for several): how often it was the last to come, and
 //     how long after the one before it; how long it waited itself;
 //   - how late its gradients were, in updates of others, and how many were discarded;
@@ -33,9 +33,9 @@ namespace troupe {
 //     says how long it computed; the rest of the time between sending it work and having its result
 //     is the network's (and that of queues).
 //
-// Every wait of the barrier has a name in it, that of a lost trainer as well: the time from the
-// last result until the loss was found is its own when nobody else had anything to do.
-// data/records/trainer_table.hpp makes a table of it for people.
+// Every wait at the barrier is some trainer's, also of a lost one: the time from the last result
+// until the loss was found is its own if no other trainer had work. data/records/trainer_table.hpp
+// makes a table of it for people.
 
 /// Lags are counted in classes that double: 0, 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
 inline constexpr size_t lag_class_count = 8;
@@ -66,17 +66,17 @@ public:
 
   // All throw std::out_of_range for no such trainer.
 
-  /// A trainer may not go on before others have; it waits until work leaves for it. Not for those
-  /// who wait at a barrier.
+  /// A trainer may not go on before others have; it waits until work leaves for it. Not for
+  /// trainers that wait at a barrier.
   void on_waits(size_t trainer, moment now);
 
   /// Work leaves for a trainer.
   void on_sent(size_t trainer, moment now);
 
-  /// Its result is here; it says how long it computed, by its own clock.
+  /// Its result is here. `computed`: for so long, by its own clock.
   void on_result(size_t trainer, moment now, std::chrono::nanoseconds computed);
 
-  /// Everybody's wait is over; those whose results came since the last barrier were at it.
+  /// All waits are over; trainers whose results came since the last barrier were at it.
   void on_barrier(moment now);
 
   void on_applied(size_t trainer, uint64_t lag);
@@ -120,11 +120,11 @@ private:
   uint64_t barrier_count_ = 0;
 };
 
-/// What a replica did, and whose wait it was.
+/// What a replica did, and how it waited.
 struct named_statistics {
   replica_name who;
   trainer_statistics figures;
-  std::string partition = {}; ///< of a split model, in words; whoever tells people fills it in
+  std::string partition = {}; ///< of a split model, in words; reports for people fill it in
 
   friend bool operator==(const named_statistics&, const named_statistics&) = default;
 };
@@ -134,17 +134,17 @@ public:
   struct place {
     replica_name who;
     bool computes = true; ///< it has slices
-    size_t group = 0;     ///< the first of its slices: those who share them come as one
+    size_t group = 0;     ///< the first of its slices: replicas that share them count as one
   };
 
-  /// Who takes part from now on. Who was there before and is not named is lost.
+  /// The replicas from now on. One that was there before and is not named is lost.
   void on_places(const std::vector<place>& places, moment now);
 
-  /// A version is there: everybody may work on the next step.
+  /// A version is there: all may work on the next step.
   void on_step_begins(moment now);
 
-  /// A part of the gradient of who is at this place of the view; it has computed for so long in
-  /// this step. Nothing comes of a place that nobody has.
+  /// A part of the gradient of the replica at this place of the view, which has computed for so
+  /// long in this step. A place that no replica has is ignored.
   void on_part(size_t position, moment now, std::chrono::nanoseconds computed);
 
   /// All parts of the step are there.
@@ -177,14 +177,14 @@ private:
   std::vector<arrival> arrivals_; ///< of the step under way, the latest of each group
 };
 
-// Boundary waits: who makes the others of a group wait, where a model is split.
+// Boundary waits: which replica makes the others of a group wait, where a model is split.
 //
-// Members of a group stand idle in the middle of a step, until a piece of another comes. Who hands in
-// its gradient last says nothing there: in a pipeline that is always the first stage. So each member
-// counts itself how long it stood idle and whose piece ended that:
+// Members of a group stand idle in the middle of a step, until a piece of another comes. The last
+// gradient says nothing there: in a pipeline it is always the first stage's. So each member counts
+// itself how long it stood idle and whose piece ended that:
 //
-// A member in the middle of a chain hands waits on: what others waited for it is its own fault by as
-// much as it exceeds what it waited itself.
+// A member in the middle of a chain passes waits on: only the time by which others' waits for it
+// exceed its own waits is its fault.
 struct boundary_wait {
   replica_name whom;
   uint64_t count = 0;
@@ -194,7 +194,7 @@ struct boundary_wait {
   friend bool operator==(const boundary_wait&, const boundary_wait&) = default;
 };
 
-/// What a member did and whom it waited for, by its own clock.
+/// What a member did and which members it waited for, by its own clock.
 struct boundary_waits {
   std::chrono::nanoseconds computed{0};
   std::vector<boundary_wait> waits{}; ///< in the order of the first
@@ -204,7 +204,7 @@ struct boundary_waits {
   friend bool operator==(const boundary_waits&, const boundary_waits&) = default;
 };
 
-/// What a member told, and in how many steps it had work.
+/// What a member reported, and in how many steps it had work.
 struct reported_waits {
   replica_name who;
   uint64_t steps = 0;
@@ -212,7 +212,7 @@ struct reported_waits {
 };
 
 /// Members' own figures take the place of what was seen from outside; a wait for a member counts as
-/// its being last. Waits for who is not among `told` any more are nobody's.
+/// its being last. Waits for a member that is not among `told` any more do not count.
 void count_waits(std::vector<named_statistics>& figures, const std::vector<reported_waits>& told);
 
 } // namespace troupe

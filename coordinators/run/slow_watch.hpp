@@ -1,8 +1,8 @@
-// Slow watch: who makes a run slow that moves.
+// Slow watch: which replica makes a moving run slow.
 //
-// In every step somebody comes last; equal processes take turns, and are late by little. Whoever is late by far
-// the most, in many steps or by much in some, is what the others wait for. Figures of training statistics only grow, so two samples
-// of them tell what happened in between:
+// In every step one replica comes last; equal ones take turns, and are late by little. The others wait for a replica
+// that is late by far the most, in many steps or by much in some. Figures of training statistics only grow, so the
+// difference of two samples is what happened in between:
 //
 //   of the last 10 s:  of all waiting at steps 4 fifths were for it,  and 3 tenths of the time
 //
@@ -43,9 +43,9 @@ public:
 
   /// Figures of now would count.
   bool is_due(moment now) const { return samples_.empty() || now - samples_.back().at >= interval; }
-  /// Figures as of now. When some go back, everybody begins anew.
+  /// Figures as of now. When some go back, all begin anew.
   void on_figures(const std::vector<named_statistics>& all, moment now);
-  /// Nobody before a whole window has been seen.
+  /// The slow replica; nothing before a whole window has been seen.
   std::optional<slow_trainer> slow() const;
 
   friend bool operator==(const slow_watch&, const slow_watch&) = default;

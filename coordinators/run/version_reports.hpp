@@ -1,5 +1,5 @@
-// Version reports: what several processes tell of versions, as the director collects it: hashes and metrics, until
-// all of a version is there, when versions came, and how fast they come.
+// Version reports: what the director collects of versions from several processes: hashes and metrics, until all of
+// a version is there, when versions came, and how fast they come.
 
 #pragma once
 
@@ -21,13 +21,13 @@
 
 namespace troupe {
 
-// Version hashes: the hashes of versions, from those who own their blocks. Parts go in as they come, in any order
-// and some of them twice; a version's hash comes out once all blocks are told of.
+// Version hashes: the hashes of versions, from the owners of their blocks. Parts go in as they come, in any order
+// and some of them twice; a version's hash comes out once all its blocks have one.
 //
 //   add (some blocks of a version), ... --> hash_of (version) --> forget_below (version)
 class version_hashes {
 public:
-  /// No blocks: nobody tells hashes.
+  /// No blocks: no shard reports hashes.
   explicit version_hashes(size_t block_count) : block_count_(block_count) {}
 
   /// False for blocks that there are not, or that overlap those of another part: it is to be ignored.
@@ -36,7 +36,7 @@ public:
   /// Nothing while blocks are missing.
   std::optional<version_hash> hash_of(uint64_t version) const;
 
-  /// Nobody asks for the hashes of these any more.
+  /// The hashes of these are not needed any more.
   void forget_below(uint64_t version) { parts_.erase(parts_.begin(), parts_.lower_bound(version)); }
   void forget() { parts_.clear(); }
 
@@ -69,14 +69,14 @@ public:
   /// Of the test rows and of the validation rows; without values while chunks are missing.
   metric_figures figures_of(uint64_t version) const;
 
-  /// Nobody asks for the figures of these any more.
+  /// The figures of these are not needed any more.
   void forget_below(uint64_t version) { sums_.erase(sums_.begin(), sums_.lower_bound(version)); }
   void forget() { sums_.clear(); }
 
   friend bool operator==(const version_metrics&, const version_metrics&) = default;
 
 private:
-  /// Added in the order of chunks, so with the same bits whoever judged them.
+  /// Added in the order of chunks, so with the same bits whichever replica evaluated them.
   std::vector<double> total_of(uint64_t version, const index_range& chunks) const;
 
   std::shared_ptr<const metric_set> metrics_;
@@ -84,15 +84,15 @@ private:
   std::map<uint64_t, std::map<uint64_t, metric_sums>> sums_; ///< by version and chunk
 };
 
-// Version times: when versions came to be, as their shard told: for progress at once; for rows of the history,
-// checkpoints and the end, which are made once evaluations and copies are there. Reports go on
-// while no row is made, so only those are kept that somebody will ask for.
+// Version times: when versions came to be, as their shard reported: for progress at once; for rows of the
+// history, checkpoints and the end, which are made once evaluations and copies are there. Reports go on while
+// no row is made, so only times that will be needed are kept.
 class version_times {
 public:
   /// Rows that wait for their evaluation and checkpoints that wait for copies are a few at a time.
   static constexpr size_t kept_max = 64;
 
-  /// The first word on a version counts. One that is not `kept` is forgotten with the next.
+  /// The first report on a version counts. One that is not `kept` is forgotten with the next.
   void add(uint64_t version, double seconds, bool kept) {
     newest_ = {version, of(version).value_or(seconds)};
     if (kept)
@@ -101,7 +101,7 @@ public:
       seconds_.erase(seconds_.begin());
   }
 
-  /// Nothing when it was never told, or is forgotten.
+  /// Nothing when it was never reported, or is forgotten.
   std::optional<double> of(uint64_t version) const {
     const auto found = seconds_.find(version);
     if (found != seconds_.end())
@@ -109,7 +109,7 @@ public:
     return version == newest_.first && version > 0 ? std::optional{newest_.second} : std::nullopt;
   }
 
-  /// Nobody asks for versions below this any more.
+  /// Versions below this are not needed any more.
   void forget_below(uint64_t version) {
     seconds_.erase(seconds_.begin(), seconds_.lower_bound(version));
   }
@@ -124,8 +124,8 @@ private:
   std::pair<uint64_t, double> newest_; ///< version 0: none
 };
 
-// Pace: how fast versions come, over the last seconds. Told versions may be seconds old at the
-// most: the shard that counts the metrics reports ten times a second while training moves.
+// Pace: how fast versions come, over the last seconds. Reported versions are seconds old at most:
+// the shard that counts the metrics reports ten times a second while training moves.
 class pace {
 public:
   /// Long enough for a step of a second to count evenly, short enough to show what happens now.

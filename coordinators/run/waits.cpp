@@ -9,14 +9,14 @@ namespace {
 /// More are counted only: a line is read at a glance.
 constexpr size_t shown_max = 3;
 
-/// Who is at one piece of work for so long is said to be.
+/// A line says of a process that it computes after so long at one piece of work.
 constexpr milliseconds busy_shown_min{1'000};
 
 bool is_silent(const heard_process& x) {
   return x.silence >= silence_max;
 }
 
-/// Waits for nobody else, as far as it says; or computes: then what it waits for comes of that, too.
+/// It reports no wait for another process; or it computes: then its own waits come of that, too.
 bool is_end_of_chain(const heard_process& x) {
   return is_silent(x) || x.busy >= busy_shown_min ||
          std::ranges::all_of(x.waits, [](const awaited& one) { return one.from.empty(); });
@@ -27,7 +27,7 @@ void add_once(std::vector<std::string>& out, const std::string& what) {
     out.push_back(what);
 }
 
-/// What others miss of `name`, and what it says of its own parts.
+/// What others miss of `x`, and what it reports of its own parts.
 std::vector<std::string> missed_of(const heard_process& x,
                                    const std::vector<heard_process>& everybody) {
   std::vector<std::string> result;

@@ -1,15 +1,15 @@
-// Waits: who holds up a run, and when to say so.
+// Waits: which process holds up a run, and when to say so.
 //
 // Processes that train in step wait for each other in chains: a shard waits for a gradient, whose
-// replica waits for parameters, whose shard waits for the gradient of a third process. Each says
-// only whom it waits for itself. `holding_up` follows the chains to their ends:
+// replica waits for parameters, whose shard waits for the gradient of a third process. Each reports
+// only the processes that it waits for itself. `holding_up` follows the chains to their ends:
 //
 //   a --waits for--> b --waits for--> c           c holds up the run
-//   c has been silent for longer than a report may take: what it said last does not count any more,
-//   and it holds up the run whether somebody waits for it by name or not
+//   c has been silent for longer than a report may take: its last report does not count any more,
+//   and it holds up the run whether another waits for it by name or not
 //
-// `wait_reporter` says it to people: not before it has lasted, once for each change of who it is,
-// then ever more seldom, and once when it is over. It decides about lines, never about training.
+// `wait_reporter` times the lines for people: none before the wait has lasted, one for each change of
+// processes, then ever fewer, one when it is over. It never decides about training.
 
 #pragma once
 
@@ -30,17 +30,17 @@ struct awaited {
   friend bool operator==(const awaited&, const awaited&) = default;
 };
 
-/// A process, as it was heard last.
+/// A process, as of its last report.
 struct heard_process {
   std::string name;
   std::vector<awaited> waits; ///< none: it works
-  milliseconds silence{};     ///< since it was heard
+  milliseconds silence{};     ///< since its last report
   milliseconds busy{};        ///< with the piece of work it is at
 
   friend bool operator==(const heard_process&, const heard_process&) = default;
 };
 
-/// A process that others wait for, and that waits for nobody itself.
+/// A process that others wait for, and that waits for none itself.
 struct late_process {
   std::string name;
   std::vector<std::string> what; ///< is missed; may be empty when it is only silent
@@ -51,11 +51,11 @@ struct late_process {
 };
 
 /// Processes report once a second: a report has not come. Less than the patience of `wait_reporter`,
-/// so that what a process said before it fell silent is in no line.
+/// so that the last report of a silent process is in no line.
 inline constexpr milliseconds silence_max{1'800};
 
-/// Who holds up the run, in the order of `everybody`. Nobody: all work. When all wait for each
-/// other in a circle, all who are waited for.
+/// The processes that hold up the run, in the order of `everybody`; none: all work. When all wait
+/// for each other in a circle, all of that circle.
 std::vector<late_process> holding_up(const std::vector<heard_process>& everybody);
 
 /// "waiting for node b: gradients of step 412, slices 2-3 (last heard 1.4 s ago)", or "(computing
@@ -71,8 +71,8 @@ std::string time_text(milliseconds time);
 
 class wait_reporter {
 public:
-  /// How long a wait lasts before it is told. A process that starts, a link that is lost and found,
-  /// a long step: all take less, and none of them is worth a line.
+  /// How long a wait lasts before a line reports it. A process that starts, a link that is lost and
+  /// found, a long step: all take less, and none of them is worth a line.
   static constexpr milliseconds patience_default{2'000};
   /// Between two lines about the same wait, doubling.
   static constexpr milliseconds interval_min{5'000};
@@ -86,14 +86,14 @@ public:
   /// ones). True: now is the time to say so.
   bool is_due(const std::string& who, moment since, moment now);
 
-  /// Something has moved at `now`. How long the wait lasted, if it was told.
+  /// Something has moved at `now`. How long the wait lasted, if it was reported.
   std::optional<milliseconds> over(moment now);
 
   friend bool operator==(const wait_reporter&, const wait_reporter&) = default;
 
 private:
   struct reported_wait {
-    moment next;           ///< to be told again
+    moment next;           ///< to be reported again
     milliseconds interval; ///< after that
     moment last;           ///< it was going on
 
@@ -101,8 +101,9 @@ private:
   };
 
   milliseconds patience_;
-  std::map<std::string, reported_wait> told_; ///< by who; also of waits that are over, for a while
-  std::optional<moment> since_;               ///< the wait that was told began
+  std::map<std::string, reported_wait>
+    told_;                      ///< by `who`; also of waits that are over, for a while
+  std::optional<moment> since_; ///< the reported wait began
 };
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// Lanes: the order in which an epoch visits the training rows when nobody may want all of them.
+// Lanes: the order in which an epoch visits the training rows so that no process needs all of them.
 //
 // Rows lie in chunks (of a file, or counted off in memory). Each epoch puts the chunks into a random
 // order; all rows in that order are one sequence, and slice i of S trains on a stretch of it of its
@@ -8,12 +8,12 @@
 //   lanes of 2 slices     |------ slice 0 -----|--- slice 1 -|
 //   windows of 2 chunks   |-- 0 --|-- 1 --|-2--|0|-- 1 --|...
 //
-// So whoever has a slice reads its stretch and nothing else, chunk by chunk: n processes read N / n
-// rows each. A chunk in which a lane ends belongs to two lanes, and is read twice.
+// So a process reads the stretches of its slices and nothing else, chunk by chunk: n processes read
+// N / n rows each. A chunk in which a lane ends belongs to two lanes, and is read twice.
 //
-// A slice's rows in an epoch are as many as the timeline gives it; which ones they are is a function
-// of (seed, epoch, S, chunks, W) alone, whoever asks, in whatever order. Memory is O(chunks) for an
-// epoch and O(rows of a window) for each window in use.
+// A slice has as many rows in an epoch as the timeline gives it. Which ones is a function of (seed,
+// epoch, S, chunks, W) alone. Memory is O(chunks) for an epoch and O(rows of a window) for each
+// window in use.
 //
 // Windows are cut where chunks end, so that no chunk lies in two windows of a lane. What W costs and
 // gives: a file sorted by label trains as if it were shuffled once a window holds rows of all

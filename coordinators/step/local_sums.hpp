@@ -1,10 +1,9 @@
 // Local sums: what a process sends of the gradients that its replicas compute.
 //
-// Whoever owns all slices below a node of the canonical tree may add them and send that one sum
-// (canonical_tree.hpp). So a process waits until all its replicas have done their parts of such a
+// A process that owns all slices below a node of the canonical tree may add them and send that one
+// sum (canonical_tree.hpp). So it waits until all its replicas have done their parts of such a
 // node, has one of them add, and sends the largest nodes there are: as a rule a single gradient a
-// step, however many replicas and slices it has. Nobody waits for longer: the step needs all
-// slices.
+// step, however many replicas and slices it has. The step takes no longer: it needs all slices.
 //
 //   part ---> held ---every slice of its largest node is here---> to be added ---> sent
 //                       |                                                          ^

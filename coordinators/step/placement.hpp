@@ -1,4 +1,4 @@
-// Who does what: slices of a step to replicas, blocks of the parameters to shards.
+// Placement: which slices of a step each replica gets, and which blocks of the parameters each shard.
 //
 // Neither shows in the result. Ranges are contiguous and differ in size by at most one, so that a
 // replica's slices form few tree nodes and a shard's blocks one span.
@@ -42,9 +42,9 @@ index_range elements_of_blocks(const index_range& blocks, size_t parameter_count
 inline constexpr size_t shared_step_work_min = 1'000'000;
 
 /// Values that a rule remembers, of all parameters, below which one replica's step is faster on one thread: others
-/// could help it with the update alone, and each of them is told of the gradient and tells of the version. Of 784-512-512-10
-/// with Adam (1.3 million) both took as long, of 784-2048-2048-10 (12 million) two threads a quarter less at 8 rows.
-/// A rule that remembers nothing updates as fast as memory lets it, on one thread or two.
+/// could help it with the update alone, and each of them costs a message with the gradient and one with the version. Of
+/// 784-512-512-10 with Adam (1.3 million) both took as long, of 784-2048-2048-10 (12 million) two threads a quarter
+/// less at 8 rows. A rule that remembers nothing updates as fast as memory lets it, on one thread or two.
 inline constexpr size_t shared_update_min = 4'000'000;
 
 /// What there is to share in a step.

@@ -1,4 +1,4 @@
-// The replica rule: when a replica evaluates, when it computes, when it waits.
+// The replica rule: when a replica evaluates, computes, or waits.
 //
 // A replica owns version v once every shard has announced its span of v. From version to version:
 //
@@ -6,11 +6,10 @@
 //          --> computes step v, if v is below the horizon and it is not on hold; else waits
 //          --> waits for every span of v + 1
 //
-// A replica that has no rows in some steps may hear of v + 2 from one shard before it hears of v +
-// 1 from another, so announcements are kept for each shard, and versions are still visited one by
-// one.
+// A replica that has no rows in some steps may get v + 2 announced by one shard before v + 1 by
+// another. So it keeps announcements for each shard, and still visits versions one by one.
 //
-// `hold` makes it promise not to start another step until the next horizon; its answer, the first
+// `hold` makes it promise not to start another step until the next horizon. Its answer, the first
 // step it has not started, lets the director name a version that every replica can still reach.
 
 #pragma once

@@ -1,8 +1,8 @@
 // The shard rule: which contributions a shard takes, and when its step is complete.
 //
 // A contribution is a sum of slice gradients, named by step and tree node. Its content follows from
-// the job alone, so it is welcome from anybody, in any order, any number of times. For its current
-// version v the shard keeps a set of disjoint nodes:
+// the job alone, so the shard takes it from any process, in any order, any number of times. For its
+// current version v the shard keeps a set of disjoint nodes:
 //
 //   step != v                      -> stale or early: ignored
 //   not a node of the tree, or

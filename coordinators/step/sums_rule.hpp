@@ -2,9 +2,9 @@
 //
 // Clipping by the global norm, or a rule that looks at the whole model, needs one more round before a
 // step's update: each shard adds up its numbers (the squares of the mean gradient; products of vectors),
-// block by block, and tells the others. Those of all blocks are added in one tree over block indices, so
-// the totals have the same bits whoever holds which block, and every shard comes to the same update on
-// its own.
+// block by block, and sends them to the others. Each adds those of all blocks in one tree over block
+// indices, so the totals have the same bits whichever shard holds which block, and every shard comes to
+// the same update on its own.
 //
 //   step != own version               -> stale or early: ignored
 //   blocks outside the model          -> malformed: ignored

@@ -61,7 +61,7 @@ struct timeline {
   friend bool operator==(const timeline&, const timeline&) = default;
 };
 
-/// Rows are evaluated in chunks of this many, whoever evaluates them: equal work, equal shapes.
+/// Every replica evaluates rows in chunks of this many: equal work, equal shapes.
 inline constexpr size_t evaluation_chunk_rows = 256;
 
 /// Chunks of `row_count` rows; the last one may be short.
