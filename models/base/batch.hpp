@@ -9,11 +9,11 @@
 
 namespace troupe {
 
-// Rows of which only the values that are there are kept, the others being 0: compressed sparse rows.
+// Compressed sparse rows: rows of which only the values other than 0 are kept.
 //
 // Row i has the entries [begins[i], ends[i]): pairs of a feature and its value. Entries of all rows lie
-// in two arrays that somebody else owns; rows of a batch lie there wherever they like, and so they are
-// gathered by copying where they begin and end.
+// in two arrays of another owner, those of a batch's rows anywhere in them. So gathering rows copies
+// only where each begins and ends.
 
 /// Shapes: N rows, E entries.
 struct sparse_rows {

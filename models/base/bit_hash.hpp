@@ -1,4 +1,4 @@
-// A hash of bits: what names the behaviour of a machine's arithmetic (arithmetic.hpp), or of a kind that an
+// A hash of bits: it names the behaviour of a machine's arithmetic (arithmetic.hpp), or of a kind that an
 // application adds (models/kinds/probe.hpp).
 
 #pragma once

@@ -2,8 +2,8 @@
 //
 // Parameters and gradients live in these. A `buffer` may be written, a `const_buffer` only read;
 // both are cheap to copy and share one storage. The law of sharing: a span of a buffer is immutable
-// from the moment it is announced to anybody else. Nothing enforces it but the two types, so only
-// the producer of a buffer may hold it as `buffer`.
+// from the moment another actor knows it. Nothing enforces it but the two types, so only the
+// producer of a buffer may hold it as `buffer`.
 //
 // A storage that came from a `buffer_pool` goes back there when its last handle lets go; in a
 // steady state a training step therefore allocates nothing.
@@ -108,8 +108,8 @@ public:
   const_buffer(const buffer& writable) noexcept : buffer_handle(writable) {}
   const_buffer(buffer&& writable) noexcept : buffer_handle(std::move(writable)) {}
 
-  /// Values in memory of somebody else, aligned as a buffer's: `lender` keeps them, and is let go of
-  /// with the last handle, on whichever thread.
+  /// Values in another owner's memory, aligned as a buffer's: `lender` keeps them, and goes with the
+  /// last handle, on any thread.
   static const_buffer lent(std::span<const float> values, std::shared_ptr<const void> lender);
 
   std::span<const float> values() const noexcept { return {data(), size()}; }
@@ -127,7 +127,7 @@ public:
   buffer_pool(const buffer_pool&) = delete;
   buffer_pool& operator=(const buffer_pool&) = delete;
 
-  /// A buffer nobody else holds; its contents are those of its last use.
+  /// A buffer without another holder; its contents are those of its last use.
   buffer acquire();
 
   /// Buffers made so far: constant once training is in its steady state.
@@ -162,10 +162,10 @@ private:
 };
 
 // Float view: a span of float32 values together with the buffer it lies in, so that the values live
-// as long as anybody looks at them.
+// as long as a view of them.
 //
-// Values that came over a wire know the checksum they were sent with. Whoever uses them asks
-// `intact` first; nothing is computed before that, and nothing ever for values of this process.
+// Values that came over a wire know the checksum they were sent with. Their user asks `intact`
+// first; only that computes a checksum, and never for values of this process.
 
 /// A number that follows from the values' bits: the same function at both ends of a wire.
 using float_checksum = uint64_t (*)(std::span<const float>);
@@ -233,7 +233,7 @@ private:
 
 // Room for large tables and buffers. Touching fresh memory in pages of 4 KiB costs more than
 // reading a file into it, and looking pages up costs a share of every sweep through a model; the
-// kernel gives pages of 2 MiB to those who ask.
+// kernel gives pages of 2 MiB on request.
 
 inline constexpr size_t large_page_bytes = size_t{2} << 20;
 

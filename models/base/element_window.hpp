@@ -1,7 +1,7 @@
 // Element window: some elements of a vector, packed in a buffer of their own.
 //
-// Whoever carries a part of a model has buffers for this part alone. Elements lie in their order, without
-// what is not there between them:
+// A replica that carries a part of a model has buffers for this part alone. Elements lie in their order,
+// without gaps for missing ones:
 //
 //   elements   0      10     20     30     40
 //   window            [10, 15)      [30, 40)         runs

@@ -1,4 +1,4 @@
-// Checks of what a caller hands over: each throws std::invalid_argument that says who refuses, and what.
+// Checks of what a caller hands over: each throws std::invalid_argument that names the refusing part and the fault.
 //
 //   constexpr requirement require{"schedule"};
 //   require(steps > 0, "steps must be positive");                  // "schedule: steps must be positive"

@@ -1,5 +1,5 @@
 // Sums and products of sizes that stop at the largest number instead of starting again from 0: for
-// comparing what somebody asks for with what there is.
+// comparing a request with what there is.
 
 #pragma once
 

@@ -1,13 +1,13 @@
 // Saved state: what an object remembers from one version to the next, as vectors of the model's size
-// and a few numbers, the two forms that a checkpoint has room for. Going on from it gives the bits of
-// an object that never stopped.
+// and a few numbers, the two forms that a checkpoint has room for. An object that goes on from it
+// gives the bits of one that never stopped.
 //
 //   object --save--> state_saver --> saved_state --> state_loader --load--> another object
 //
-// Each class that remembers something says its shape, saves and loads in the same order, and knows
-// nothing of who else does: whoever owns several lets one after the other take its part. Doubles
-// travel as two vectors, of their lower and their upper words: their bits as floats, which nobody
-// computes with.
+// Each such class says its shape, saves and loads in the same order, and knows nothing of the
+// others: the owner of several lets one after the other take its part. Doubles travel as two
+// vectors, of their lower and their upper words: their bits as floats, which are never computed
+// with.
 
 #pragma once
 
@@ -39,7 +39,7 @@ struct state_shape {
 inline constexpr size_t vectors_of_doubles = 2;
 
 struct saved_state {
-  std::vector<const_buffer> vectors; ///< P each; nobody writes to them any more
+  std::vector<const_buffer> vectors; ///< P each; not written any more
   std::vector<double> numbers;       ///< finite
 
   state_shape shape() const { return {vectors.size(), numbers.size()}; }
@@ -50,7 +50,7 @@ public:
   /// For vectors of P values.
   explicit state_saver(size_t size) : size_(size) {}
 
-  /// A vector that nobody writes to any more: shared.
+  /// A vector that is not written any more: shared.
   void share(const const_buffer& values) { result_.vectors.push_back(values); }
   /// P values, or none: zeros are saved in their place.
   void copy(std::span<const float> values);

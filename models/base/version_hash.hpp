@@ -1,6 +1,6 @@
 // A hash of a version of the parameters, of parts that add up: the sum modulo 2^128 of one hash for each
-// block, which knows its place. So it is the same whoever owns which blocks and whoever adds first. It finds
-// accidents; who wants to deceive can.
+// block, which knows its place. So it depends neither on the blocks' owners nor on the order of adding. It
+// finds accidents; it does not stop an attacker.
 
 #pragma once
 
@@ -24,7 +24,7 @@ struct hash_sum {
 /// Of a version, or of some blocks of it.
 struct version_hash {
   hash_sum parameters;
-  hash_sum state; ///< of the optimizer's vectors; zero where there are none, or nobody tells
+  hash_sum state; ///< of the optimizer's vectors; zero where there are none, or they are not hashed
 
   version_hash& operator+=(const version_hash& other) {
     parameters += other.parameters;

@@ -1,4 +1,4 @@
-// "Did you mean": the name a person most likely wanted when they wrote one that does not exist.
+// "Did you mean": the existing name that a person most likely meant by a wrong one.
 
 #pragma once
 

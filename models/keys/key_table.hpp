@@ -6,7 +6,7 @@
 //            {"synthetic: deviation of the noise", {}, "use a number such as 0.1"});
 //
 // The table of a job is in coordinators/job/keys/job_keys.hpp; nodes, clusters and schedules have tables
-// of their own. A table of TOML is read by such rows, which also say what was meant by a key that is none.
+// of their own. Such rows read a table of TOML, and suggest a key for one that does not exist.
 
 #pragma once
 
@@ -167,10 +167,10 @@ struct other_name {
   std::string_view hint{};
 };
 
-/// What the word of another program means here; nothing when nobody knows it.
+/// What the word of another program means here; nothing for an unknown one.
 std::optional<other_name> other_name_of(std::string_view word);
 
-/// The key that somebody meant by `path`, given every path of its table; nothing when none is near.
+/// The key that `path` most likely means, given every path of its table; nothing when none is near.
 /// Prefers the same name in another section, then a sibling, then anything similar.
 std::optional<std::string> key_meant_by(const std::string& path,
                                         const std::vector<std::string>& paths);

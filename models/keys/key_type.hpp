@@ -63,7 +63,7 @@ std::string choices_text(const std::vector<std::string>& names);
 /// "from 1 to 1024", or "of at least 0" where there is no upper bound.
 std::string whole_range_text(const option_range& range);
 
-/// Members are told by address: only `type_for` knows what they are.
+/// A member comes as an address: only `type_for` knows its type.
 class key_type {
 public:
   key_type() = default;
@@ -149,8 +149,8 @@ private:
 };
 static_assert(std::same_as<size_t, uint64_t>, "members are counts of either name");
 
-/// Reading takes any finite number, so that what is wrong with one out of range is said beside what
-/// is wrong with others.
+/// Reading takes any finite number, so that one message lists numbers out of range beside other
+/// errors.
 class number_type final : public plain_type<double> {
 public:
   explicit number_type(const option_range& range) : range_(range) {}

@@ -119,7 +119,7 @@ namespace {
 
 constexpr const char* hint = "docs/layers.md says what layers there are";
 
-/// What an item that only holds others is told; a kind of layers has a row in their table.
+/// The options of an item that only holds others; a kind of layers has a row in their table.
 const kind_entry* holder_of(const std::string& kind) {
   static const auto entry = [](const char* name, std::vector<option_info> options) {
     kind_entry result;
@@ -343,7 +343,7 @@ private:
     rest_.remove_prefix(1);
   }
 
-  /// Blanks and comments, and ends of layers if so told.
+  /// Skips blanks and comments, and with `ends` the ends of layers.
   void skip(bool ends) {
     while (!rest_.empty()) {
       if (rest_.front() == '#')

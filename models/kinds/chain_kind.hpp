@@ -12,7 +12,7 @@
 // Beside the kinds of layers there are `residual { .. }`, whose layers' output is added to their input,
 // and `block repeat=N { .. }`, the same layers N times with parameters of their own. The scores are those
 // of a dense layer of the whole row at the end, unless head = false: then the last layer gives them.
-// An item may say the version of its kind; it is refused when it is not this program's. With parts = N
+// An item may give the version of its kind; the program refuses another one than its own. With parts = N
 // attentions and pairs of dense layers at the ends of residual blocks are computed in parts.
 
 #pragma once
@@ -53,7 +53,7 @@ inline constexpr size_t chain_steps_max = 1'000;
 std::unique_ptr<layer_chain> make_chain(const chain_options& x, size_t features, size_t outputs,
                                         const loss_options& loss);
 
-/// Tells what is wrong with the options, or brings `layers` to one form: every option, in order.
+/// Returns what is wrong with the options, or brings `layers` to one form: every option, in order.
 std::vector<option_problem> settle_chain(component& x);
 
 // The layers of a chain as text, one a line or separated by `;`, options as name=value, and what stands

@@ -4,9 +4,9 @@
 //   troupe::models().add<wave_options>("wave", {1, "a sum of sines"},
 //                                      {troupe::option("harmonics", ...)}, &make_wave);
 //
-// The tables (model_kinds.hpp, optimizer_kinds.hpp) are the process's. Kinds are added before the
-// first job is read, by calls and never by static objects: what nobody calls a linker leaves out. Every
-// process of a run must add the same ones. What was added stays, so any thread may look things up.
+// The tables (model_kinds.hpp, optimizer_kinds.hpp) are the process's. Applications add kinds before
+// the first job is read, by calls and never by static objects: a linker leaves out what is not called.
+// Every process of a run must add the same ones. Kinds stay, so any thread may look them up.
 
 #pragma once
 
@@ -37,14 +37,14 @@ struct option_problem {
 struct kind_info {
   uint32_t version = 1; ///< raise it when the arithmetic changes: it is part of identities
   std::string meaning;  ///< one line for `troupe config keys`
-  /// Of a kind whose options say more than their types do, as a text in a language of its own: tells what
-  /// is wrong with options that are complete, else brings them to the one form that identities have.
+  /// Of a kind whose options say more than their types do, as a text in a language of its own: returns
+  /// what is wrong with complete options, else brings them to the one form that identities have.
   std::function<std::vector<option_problem>(component&)> settle = {};
   bool is_shared =
     false; ///< its models say how several actors compute one (models/network/model.hpp)
 };
 
-/// A kind as everybody but its own factory sees it.
+/// A kind as all but its own factory see it.
 struct kind_entry {
   std::string name;
   kind_info info;
@@ -67,7 +67,7 @@ std::string identity_lines(const std::string& section, const kind_entry& kind, c
 /// at most 64.
 void require_kind_name(const std::string& what, const std::string& name);
 
-/// `Thing` is what is made; `Input` is what a factory is told beside the options.
+/// `Thing` is what is made; `Input` is what a factory gets beside the options.
 template <class Thing, class Input>
 class kind_table {
 public:

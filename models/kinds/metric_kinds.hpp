@@ -1,5 +1,5 @@
-// Metrics of `training.metrics`: the table of their kinds. Those of the library stand in it as those
-// that an application adds do. A kind's options have what they are by default.
+// The table of the kinds of `training.metrics`: the library's own, and those that an application
+// adds. A kind's options have their defaults.
 
 #pragma once
 

@@ -6,8 +6,8 @@
 //   };
 //   troupe::option("harmonics", &wave_options::harmonics, troupe::within(1, 64), "sines added")
 //
-// An option is a bool, a whole number, a double, a text, or a vector of whole numbers or doubles. What
-// it is by default the struct says.
+// An option is a bool, a whole number, a double, a text, or a vector of whole numbers or doubles. The
+// struct has its default.
 
 #pragma once
 
@@ -78,7 +78,7 @@ inline option_range one_of(std::vector<std::string> choices) {
   return result;
 }
 
-/// A row as everybody but its own kind sees it.
+/// A row as all but its own kind see it.
 struct option_info {
   std::string name;
   option_value fallback; ///< its alternative is the option's type
@@ -150,7 +150,7 @@ option_range bounded_by_type(option_range range) {
 
 } // namespace detail
 
-/// A row of a kind whose options are an `Options`.
+/// A row of a kind with the options `Options`.
 template <class Options>
 struct option_row {
   option_info info;

@@ -1,8 +1,8 @@
 // Probes: a hash of the bits that a kind of an application gives for small made inputs.
 //
-// Processes that train together compare them: two that have other code under one name and version, or
-// the same code compiled otherwise, are told so before they train, not by a gradient that differs. A
-// probe finds a version number that was forgotten; it does not replace one, and is no part of identities.
+// Processes that train together compare them: two with different code under one name and version, or with
+// the same code compiled differently, learn that before they train, not by a gradient that differs. A probe
+// finds a forgotten change of version; it does not replace the version, and is no part of identities.
 
 #pragma once
 

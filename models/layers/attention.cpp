@@ -118,7 +118,7 @@ public:
     out_.forward(call.parameters.subspan(in_.parameter_count()), kept.context, y);
   }
 
-  /// The derivatives of Q, K and V take their place, each once nobody reads what was there.
+  /// The derivatives of Q, K and V take their place, each once the old values are not read any more.
   void backward(const layer_call& call, std::span<const float>, std::span<const float>,
                 std::span<float> dy, std::span<float> dx) const override {
     auto kept = parts_of(call);

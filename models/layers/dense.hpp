@@ -51,8 +51,8 @@ void add_column_sums(std::span<const float> values, std::span<float> sums);
 /// sums (O) = the columns of `values` (R x O), each added from the first row on.
 void sum_columns(std::span<const float> values, std::span<float> sums);
 
-/// A dense layer and its activation, as layers of a chain use them: what backward cannot tell from the
-/// output, the derivative of the activation, is kept by forward.
+/// A dense layer and its activation, as layers of a chain use them: forward keeps the activation's
+/// derivative where backward cannot compute it from the output.
 struct active_dense {
   dense_layer dense; ///< without an activation
   activation_kind activation = activation_kind::identity;

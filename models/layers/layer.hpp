@@ -5,7 +5,7 @@
 //   gradient   the layer's own gradient from x and dy, after backward has made of dy what it likes
 //
 // Parameters, values and derivatives are the caller's memory; a layer keeps nothing between calls and
-// is called by several threads at once. What a row gives depends on that row alone: no layer reads
+// is called by several threads at once. A row's result depends on that row alone: no layer reads
 // statistics of a batch. Sums over rows run in row order, in pieces that follow from shapes alone.
 
 #pragma once
@@ -85,7 +85,7 @@ struct layer_part {
 /// Slots that a layer may use while it is called.
 inline constexpr size_t scratch_slots = 32;
 
-/// What a layer is told beside its values.
+/// What a layer gets beside its values.
 struct layer_call {
   std::span<const float> parameters; ///< its tensors, one behind the other
   std::span<float> kept;             ///< rows x kept_size

@@ -1,6 +1,6 @@
-// What the layers of a chain can be told, and who makes them; models/kinds/chain_kind.hpp has their
-// names in jobs, docs/layers.md their arithmetic. Each throws std::invalid_argument, with why, for rows
-// whose shape it does not take.
+// The options of a chain's layers, and the functions that make layers of them.
+// models/kinds/chain_kind.hpp has their names in jobs, docs/layers.md their arithmetic. Each throws
+// std::invalid_argument, with why, for rows whose shape it does not take.
 
 #pragma once
 

@@ -1,6 +1,6 @@
 // Losses: what training makes small. A loss turns a batch's raw outputs (scores) into a sum over
 // samples and, in the same pass, into the derivative of that sum with respect to the scores.
-// Sums, never means: whoever applies an update divides once by the number of samples.
+// Sums, never means: the optimizer's caller divides once by the number of samples.
 //
 // Three families: *regressions* compare C scores with C real targets; *binary* losses compare one
 // score with a label out of two; the categorical cross-entropy compares C scores with a label out

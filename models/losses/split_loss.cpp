@@ -16,7 +16,7 @@ namespace {
 
 using detail::checked_label;
 
-/// What a part tells of a row: four words, the best class as the bits of one.
+/// A part's figures of a row: four words, the best class as the bits of one.
 struct row_figures {
   float maximum;
   uint32_t best;

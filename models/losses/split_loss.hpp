@@ -1,9 +1,9 @@
 // Losses of scores that are cut in parts: each part has the scores of some classes or targets, and
-// nobody has them all.
+// none has them all.
 //
 // A regression's loss is a sum over targets: each part adds its own, and the sums are added along the
 // canonical tree over the parts. The cross-entropy needs the softmax's denominator over all classes.
-// Of each row a part tells the others four words, never its scores z:
+// Of each row a part sends the others four words, never its scores z:
 //
 //   m_t = max z, the class where it is first reached, s_t = sum of e^(z - m_t), z of the label if the
 //   label is the part's
@@ -12,7 +12,7 @@
 //
 //   loss = log S - (z_label - m)      derivative = e^(z - m_t) e^(m_t - m) / S - [label]
 //
-// A part whose scores are all -infinity tells s_t = 0. Every part computes the row's loss, with the
+// A part whose scores are all -infinity sends s_t = 0. Every part computes the row's loss, with the
 // same bits.
 //
 // Shapes: N rows, C scores a row, U of them a part's. Parts without units do not exist.
@@ -28,7 +28,7 @@
 
 namespace troupe {
 
-/// Words a row that a part tells the others: none for a regression.
+/// Words a row that a part sends the others: none for a regression.
 constexpr size_t figure_words(loss_kind kind) {
   return is_classification(kind) ? 4 : 0;
 }
@@ -40,7 +40,7 @@ struct score_part {
   std::span<float> scores;
 };
 
-/// What a part tells of its rows (N x figure_words).
+/// A part's figures of its rows (N x figure_words).
 struct part_figures {
   index_range units; ///< empty: the part does not exist
   std::span<const float> words;
@@ -55,8 +55,8 @@ batch_sums split_regression(const loss_options& loss, const batch& rows, const s
 /// are none of the C classes.
 void tell_figures(const batch& rows, const score_part& part, std::span<float> figures);
 
-/// The cross-entropy of the rows from what all parts told, in order; takes the scores of part `own`,
-/// by tell_figures, to the derivative. A part that does not exist has none and learns the sums. Throws std::invalid_argument for shapes that do not fit.
+/// The cross-entropy of the rows from all parts' figures, in order; turns the scores of part `own`, after tell_figures,
+/// into the derivative. A missing part only gets the sums. Throws std::invalid_argument for shapes that do not fit.
 batch_sums split_cross_entropy(const loss_options& loss, const batch& rows, size_t own,
                                const score_part& part, std::span<const part_figures> figures);
 

@@ -67,7 +67,7 @@ private:
 };
 
 // Sums over a model that is cut into parts: each block of fixed size has its numbers, and those of all
-// blocks are added in one tree over the blocks. So a total does not depend on who holds which blocks.
+// blocks are added in one tree over the blocks. So a total does not depend on the blocks' owners.
 
 /// Elements of a block.
 inline constexpr size_t norm_block_size = 4096;

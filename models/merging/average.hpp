@@ -1,7 +1,7 @@
 // Averages of models: one set of parameters from several that were trained apart.
 //
 // Every rule here adds in double, model by model in the order given, so the bits depend on the
-// models and that order alone. Whoever merges sorts first (coordinators/modes/model_merger.hpp).
+// models and that order alone. The merger sorts them first (coordinators/modes/model_merger.hpp).
 
 #pragma once
 

@@ -4,8 +4,8 @@
 // arguments. Where models are judged on validation rows (X, y), the accuracies are
 //   regression:      e_i = sum |y - y_i|,  w_i = (1 - e_i / sum_j e_j) / (n - 1)
 //   classification:  the share of rows predicted right, divided by the sum of all shares
-// with n = 1 -> 1, and where nothing tells models apart (all e = 0, or no row right by anyone) each
-// counts the same.
+// with n = 1 -> 1; where the models do not differ (all e = 0, or none has a row right) each counts
+// the same.
 
 #pragma once
 

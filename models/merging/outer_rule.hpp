@@ -3,8 +3,8 @@
 // Children train on their own for a while; their merged parameters theta* then say where to go.
 // With d = theta* - theta, the main model theta becomes, element by element (t counts rounds from
 // 0):
-//   replace   theta*                                local SGD, federated averaging (McMahan et al.
-//   2017) sgd       v' = u v + d;  theta + a v'           with u = 0 and a < 1: a share of the way
+//   replace   theta*                                local SGD, FedAvg (McMahan et al. 2017)
+//   sgd       v' = u v + d;  theta + a v'           with u = 0 and a < 1: a share of the way
 //             nesterov: theta + a (d + u v')        DiLoCo (Douillard et al. 2023): a 0.7, u 0.9
 //   adam      m' = b1 m + (1 - b1) d;  v' = b2 v + (1 - b2) d^2
 //             theta + a m' / (sqrt(v') + tau)       FedAdam (Reddi et al. 2021, algorithm 2)

@@ -46,7 +46,7 @@ public:
   /// Throws std::invalid_argument for a decay out of range.
   explicit parameter_average(const averaging_options& options);
 
-  /// A version (P) was made; every one is told, once, in order. Throws std::invalid_argument for
+  /// A version (P) was made; called once for each, in order. Throws std::invalid_argument for
   /// another size than before.
   void add(uint64_t version, std::span<const float> values);
 

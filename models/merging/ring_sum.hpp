@@ -5,17 +5,17 @@
 //   q_j   = round_to_even((theta_c_j - theta_j) w 2^f)
 //   sum_j = sum of all q_j, modulo 2^64
 //   mean_j = sum_j 2^-f / sum of all w                      once, in double
-// Integers add up to the same whatever the order, the grouping and the number of parts, so a partial
-// sum can be made by any thread or process, come late, or be made anew by another. It takes 8 bytes
-// an element, however many clients there are.
+// Integers add up to the same in any order, grouping and number of parts. So any thread or process
+// can make a partial sum; it may come late, or be made anew by another. It takes 8 bytes an element,
+// however many clients there are.
 //
 // f is derived, never configured. With R the greatest change that is taken, W the greatest weight
 // and K the greatest number of clients (ceil log2 of each product):
 //   f = min(62 - log2(K W R), 50 - log2(W R))
 // The first keeps the sum below 2^63: it cannot overflow. The second keeps q below 2^51, where adding
-// 1.5 2^52 rounds a double to a whole number on every machine that rounds to nearest: whoever
-// calls `add` has a default_rounding (models/base/rounding.hpp) around it, as all actors do. With
-// K = 10,000, W = R = 1,024: f = 28, a client is rounded to 2^-29 of a weight of 1, 1.9e-9.
+// 1.5 2^52 rounds a double to a whole number on every machine that rounds to nearest: callers of
+// `add` need a default_rounding (models/base/rounding.hpp) around it, as all actors have. With K =
+// 10,000, W = R = 1,024: f = 28, a client is rounded to 2^-29 of a weight of 1, 1.9e-9.
 //
 // An update beyond R, or one that is not finite, is refused and adds nothing.
 
@@ -115,7 +115,7 @@ std::vector<float> moved_by(std::span<const float> start, std::span<const int64_
                             int fraction_bits, double denominator);
 
 /// Words on their way between processes: as two vectors that hold the lower and upper halves' bits.
-/// Nobody computes with them; all (P) of one size.
+/// They are never computed with; all (P) of one size.
 void split_words(std::span<const int64_t> words, std::span<float> low, std::span<float> high);
 void join_words(std::span<const float> low, std::span<const float> high, std::span<int64_t> words);
 

@@ -8,8 +8,8 @@
 //     + 2; what they return are models that were sent (or averages of some);
 //   - the geometric median is the point whose distances to all models add up to the least: one
 //     figure for the whole model, and it does not depend on the axes.
-// Distances and sums are in double, in fixed lanes and in the order given. Who uses them with the
-// order of children gets the same bits whoever came first.
+// Distances and sums are in double, in fixed lanes and in the order given. With models in the order
+// of children the bits do not depend on the order of arrival.
 
 #pragma once
 

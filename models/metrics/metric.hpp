@@ -2,9 +2,9 @@
 //
 //   predictions, truth --add--> sums of a chunk --added in the order of chunks--> value
 //
-// A metric is a fixed number of sums that start at 0, so rows are judged wherever they lie, chunk by
-// chunk, and whoever judges which of them, the figure has the same bits. It keeps nothing between
-// calls: several threads use one object.
+// A metric is a fixed number of sums that start at 0. So each process judges the rows that it has,
+// chunk by chunk, and the figure has the same bits whichever process judges which. It keeps nothing
+// between calls: several threads use one object.
 //
 // A metric of one's own (docs/open.md) overrides the three functions below.
 
@@ -49,7 +49,7 @@ public:
   virtual std::optional<double> value(std::span<const double> sums) const = 0;
 };
 
-// What a job's metrics come to: sums on their way to whoever adds them up, and figures for people.
+// The results of a job's metrics: sums on their way to be added up, and figures for people.
 
 /// Sums of all metrics of a set over some rows: those that are not 0, by their place.
 struct metric_sums {

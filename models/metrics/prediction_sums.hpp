@@ -1,6 +1,6 @@
-// How good predictions are: counts for classes, sums for numbers. Both are collected part by part
-// and add up, so rows can be judged as they are read; sums are combined in the canonical tree
-// (tree_accumulator.hpp) by whoever collects them.
+// How good predictions are: counts for classes, sums for numbers. Both add up part by part, so rows
+// can be judged as they are read; the collector combines sums in the canonical tree
+// (tree_accumulator.hpp).
 
 #pragma once
 

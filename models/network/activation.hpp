@@ -41,7 +41,7 @@ struct name_table<activation_kind> {
 /// The slope of leaky-relu below 0 (Maas et al. 2013).
 inline constexpr float leaky_relu_slope = 0.01f;
 
-/// Whether f'(x) cannot be told from f(x): these two fall and rise again below 0.
+/// Whether f'(x) does not follow from f(x): these two fall and rise again below 0.
 constexpr bool derivative_needs_input(activation_kind kind) {
   return kind == activation_kind::gelu || kind == activation_kind::silu;
 }
@@ -98,10 +98,10 @@ void add_bias_and_activate(activation_kind kind, std::span<const float> bias,
 void multiply_by_derivative(activation_kind kind, std::span<const float> kept,
                             std::span<float> delta);
 
-/// Where the derivative cannot be told from the output, both at once: they share what takes the time. What a
-/// layer then keeps for backward is the derivative itself.
-/// `values` become f(values), `derivative` f'(values). Throws std::invalid_argument for a kind with
-/// another derivative than one by the input (`derivative_needs_input`), and for other sizes.
+/// Where the derivative does not follow from the output, both at once: they share most of the work. The
+/// layer then keeps the derivative itself for backward. `values` become f(values), `derivative` f'(values).
+/// Throws std::invalid_argument for a kind with another derivative than one by the input
+/// (`derivative_needs_input`), and for other sizes.
 void activate_and_derive(activation_kind kind, std::span<float> values,
                          std::span<float> derivative);
 

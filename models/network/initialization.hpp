@@ -21,7 +21,7 @@ struct name_table<initialization_kind> {
     named(initialization_kind::he, "he"),         named(initialization_kind::xavier, "xavier")};
 };
 
-/// Scale of `uniform` and `normal` unless told: small beside 1, so that no unit starts saturated.
+/// Default scale of `uniform` and `normal`: small beside 1, so that no unit starts saturated.
 inline constexpr double default_initialization_scale = 0.05;
 
 /// Which weights are made: element i of the tensor depends on `seed`, `tensor` and i only.

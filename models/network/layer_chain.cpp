@@ -361,7 +361,7 @@ void layer_segments::backward(size_t k, size_t t, const windowed_values& paramet
       add_columns(behind, out_width(k), width, out, in_width(k), 0, in_width(k));
     return;
   }
-  // Of a sum over parts nobody reads what a part gave.
+  // No later step reads a single part's share of a sum.
   const std::span<const float> y = here.passes ? behind : output(k, rows, memory);
   if (!here.reads_carried)
     return run.backward(call, x, y, behind, out, gradient_out);

@@ -18,15 +18,15 @@ namespace troupe {
 
 // A chain of layers as segments (segment_chain.hpp).
 //
-// Pipelines part a chain between its blocks: a block is a layer with those without parameters behind it, or
-// a residual block. With several parts, a residual block is computed in them whose last layers are an
-// attention, or two dense layers of which the second has no activation (a *pair*). It becomes two
-// segments, or one when nothing stands before the pair:
+// Pipelines cut a chain between its blocks: a block is a layer with those without parameters behind it, or
+// a residual block. With several parts, a residual block is computed in parts if its last layers are an
+// attention, or two dense layers, the second without activation (a *pair*). It becomes two segments, or one
+// when nothing stands before the pair:
 //
 //   [ what stands before, whole ] -- rows [y | x], side by side --> [ the pair, in parts ]
 //
-// so that who finishes the sum over the parts, its bias and the x that passes by, has it at hand, and a
-// gradient of what stands before is taken by who has the derivative of all rows.
+// So the replica that finishes the sum over the parts, with its bias and the x that passes by, has x at
+// hand, and a replica with the derivative of all rows takes the gradient of what stands before.
 
 /// What is computed as one segment, or two.
 struct chain_block {

@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-// To whoever shares models it is one layer, of so many inputs and one output.
+// In plans for shared models it is one layer, of so many inputs and one output.
 const segment_chain& model::chain() const {
   static std::mutex making; // one for all models: they can be copied
   const std::lock_guard lock{making};

@@ -26,10 +26,10 @@ namespace troupe {
 
 class segment_chain;
 
-/// Whoever wants a gradient piece by piece, while the rest is still being computed: what has to
-/// travel can leave early.
+/// Takes a gradient piece by piece, while the rest is still being computed, so that pieces can be
+/// sent early.
 struct gradient_listener {
-  /// True for values of which it wants to hear first; bits do not depend on it.
+  /// True for values that it wants first; bits do not depend on it.
   std::function<bool(size_t element)> is_wanted_first;
   /// The values [begin, end) are final, and the batch's sums are these. Not called for the last
   /// piece: `gradient` returns.
@@ -49,8 +49,8 @@ public:
   loss_kind loss() const noexcept { return loss_.kind; }
   const loss_options& loss_with_constants() const noexcept { return loss_; }
 
-  /// The same computed part by part, by as many as like to share it. Of a model that has not said how:
-  /// one segment that nobody shares.
+  /// The same computed part by part, so that several replicas can share it. By default one segment
+  /// that is not shared.
   virtual const segment_chain& chain() const;
 
   /// Fills `out` with the initial values of these elements of the parameters (P, in working order),
@@ -64,7 +64,7 @@ public:
 
   /// Writes the gradient of the loss *summed* over the batch's samples to `gradient_out` (P).
   /// Models with dropout drop here, keyed by the batch's seed, step and row numbers. `listener` may
-  /// be null; a model need not tell it anything.
+  /// be null; a model need not call it.
   batch_sums gradient(std::span<const float> parameters, const batch& rows,
                       std::span<float> gradient_out, workspace& memory,
                       const gradient_listener* listener = nullptr) const {

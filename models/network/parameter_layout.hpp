@@ -1,10 +1,10 @@
 // Where each tensor of a model lives inside its one flat parameter buffer.
 //
 // Tensors are packed in the order they were added, without padding: the *logical* order, that of files
-// and of whoever looks at a model from outside. A model whose layers are cut in parts computes on
-// parameters in *working* order, where each part is contiguous (segment_chain.hpp): the same elements
-// in another order, told by `pieces`. So does one that reads sparse rows: the weights of a feature lie
-// together (models/layers/dense.hpp). Without pieces both are one. Gradients have the layout of their
+// and of users of a model. A model whose layers are cut in parts computes on parameters in *working*
+// order, where each part is contiguous (segment_chain.hpp): the same elements in another order,
+// described by `pieces`. So does one that reads sparse rows: the weights of a feature lie together
+// (models/layers/dense.hpp). Without pieces both are one. Gradients have the layout of their
 // parameters.
 
 #pragma once

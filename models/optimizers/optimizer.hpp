@@ -77,9 +77,8 @@ public:
   update_step begin_step(uint64_t t, uint64_t sample_count, direction way,
                          std::span<const uint64_t> reductions = {}) const;
 
-  /// Applies the rule. A gradient that is not finite leads to a new parameter that is not: who
-  /// calls this looks at `next`, and if it is not finite neither it nor the state are of any
-  /// further use.
+  /// Applies the rule. A gradient that is not finite leads to a new parameter that is not: the
+  /// caller checks `next`, and drops it and the state if it is not finite.
   virtual void update(const update_step& step, const update_piece& piece,
                       const optimizer_state& state) const = 0;
 

@@ -1,13 +1,12 @@
-// What a user says of an optimizer: its kind, its rate, its constants, and what is done to the mean
+// A user's options of an optimizer: its kind, its rate, its constants, and what is done to the mean
 // gradient before the rule sees it.
 //
 // Each rule has constants of its own, with its paper's values as defaults: `optimizer_rows` is the
-// table. A constant left out takes that value, and one the rule does not have is refused by the
-// checks of a job (coordinators/job/job_check.cpp) and ignored by the rules.
+// table. A constant left out takes that value. One the rule does not have is refused by the checks
+// of a job (coordinators/job/job_check.cpp) and ignored by the rules.
 //
-// A kind's scope says what it needs to see at once, and so who can run it: an element-wise rule
-// runs on any piece of the parameters, a whole-model rule needs the whole gradient and the loss, a
-// solver needs all rows.
+// A kind's scope says what it needs to see at once: an element-wise rule runs on any piece of the
+// parameters, a whole-model rule needs the whole gradient and the loss, a solver needs all rows.
 
 #pragma once
 
@@ -186,7 +185,7 @@ std::string rules_with(std::optional<double> rule_constants::*constant);
 /// What it is by default: the value that most rules have, and those of others: "0.01; adadelta, lbfgs: 1".
 std::string defaults_text(std::optional<double> rule_constants::*constant);
 
-/// The name of its kind, whoever brought it.
+/// The name of its kind, built in or the application's own.
 inline std::string kind_name(const optimizer_options& x) {
   return x.own.is_set() ? x.own.kind : std::string{name_of(x.kind)};
 }

@@ -1,7 +1,7 @@
-// The privacy accountant: what n releases of noised sums tell about one client, as (epsilon, delta).
+// The privacy accountant: what n releases of noised sums reveal about one client, as (epsilon, delta).
 //
-// A release: each client takes part with probability q (Poisson sampling, and nobody knows who did);
-// the sum of their updates, each of norm at most C, gets Gaussian noise of deviation z C. Its Rényi
+// A release: each client takes part with probability q (Poisson sampling, with a secret cohort); the
+// sum of their updates, each of norm at most C, gets Gaussian noise of deviation z C. Its Rényi
 // divergence of order a (Mironov, Talwar & Zhang 2019, "Rényi differential privacy of the sampled
 // Gaussian mechanism", section 3.3) is at most
 //   R(a) = 1 / (a - 1) ln sum_{k=0..a} binomial(a, k) (1 - q)^(a - k) q^k e^((k^2 - k) / (2 z^2)),

@@ -76,7 +76,7 @@ int64_t discrete_gaussian::draw_laplace(secret_stream& random) const {
   }
 }
 
-// (|y| - s / t)^2 / (2 s) = (|y| t - s)^2 / (2 s t^2). Beyond 2^14 times the scale nobody draws.
+// (|y| - s / t)^2 / (2 s) = (|y| t - s)^2 / (2 s t^2). No draw is beyond 2^14 times the scale.
 int64_t discrete_gaussian::draw(secret_stream& random) const {
   const wide below = wide{2} * variance_ * scale_ * scale_; // < 2^99
   for (;;) {

@@ -1,10 +1,10 @@
-// Secret streams: random words that nobody can foretell without a key of 32 bytes, and that whoever
-// has the key can make again. ChaCha20 (Bernstein 2008; RFC 8439), whose words no test tells from
-// chance: the generators of models/base/random.hpp are keyed by the job's seed, which is no secret.
+// Secret streams: random words that follow from a key of 32 bytes and cannot be foretold without
+// it. ChaCha20 (Bernstein 2008; RFC 8439), whose words no test can distinguish from chance. The
+// generators of models/base/random.hpp are keyed by the job's seed, which is no secret.
 //
 // A stream has a name {purpose, round, attempt}. Two streams of one key have nothing in common unless
-// their names are equal; so whoever makes noise anew under the same name makes the same noise, and
-// whoever must not repeat it uses another attempt.
+// their names are equal; so noise made anew under the same name is the same noise, and a caller that
+// must not repeat it uses another attempt.
 
 #pragma once
 
@@ -19,7 +19,7 @@ using secret_key = std::array<uint8_t, 32>;
 
 /// What the words of a stream are for.
 enum class secret_purpose : uint32_t {
-  cohort = 1, ///< who takes part in a round
+  cohort = 1, ///< the clients of a round
   noise = 2,  ///< what is added to a round's sum
 };
 
@@ -60,10 +60,10 @@ private:
   size_t used_ = 32;
 };
 
-// Who takes part in a round, as a secret: each client with the same probability, drawn by a key that
-// nobody outside has. What the accountant says of sampling holds for exactly this (Poisson sampling)
-// and for nobody who knows the cohort; a cohort of a fixed size, or one that follows from a seed in the
-// job's file, is accounted as if everybody took part.
+// The secret cohort of a round: each client takes part with the same probability, drawn by a secret
+// key. The accountant's amplification by sampling holds for exactly this (Poisson sampling), against
+// observers who do not know the cohort. A cohort of a fixed size, or from a seed in the job's file, is
+// accounted as if all took part.
 
 /// The clients, ascending, of this attempt at a round: each of [0, client_count) with probability
 /// `rate`, to 2^-64 and never above it. Throws std::invalid_argument for a rate outside (0, 1].

@@ -100,7 +100,7 @@ size_t slot_of(size_t layer, slot which) {
   return layer * slots_per_layer + which;
 }
 
-/// f is applied by who reads what is kept.
+/// f is not applied yet: the reader of the kept rows applies it.
 bool is_kept_before(const dense_layer& layer) {
   return derivative_needs_input(layer.activation);
 }

@@ -1,9 +1,9 @@
 // A network of dense layers as a chain of segments.
 //
-// What lies at a boundary are a layer's values as its derivative needs them: behind the activation as a rule,
-// before it for gelu and silu. Who enters the next segment applies what is missing of the activation, and
-// dropout. A layer cut by outputs keeps its rows packed by part: R x O_0, then R x O_1, ..., with O_t the
-// units of part t.
+// At a boundary lie a layer's values as its derivative needs them: behind the activation as a rule, before it
+// for gelu and silu. The replica that enters the next segment applies the missing activation, and dropout. A
+// layer cut by outputs keeps its rows packed by part: R x O_0, then R x O_1, ..., with O_t the units of part
+// t.
 
 #pragma once
 
@@ -38,8 +38,8 @@ public:
   const std::vector<layer_segment>& segments() const { return segments_; }
   /// Units of a layer cut by outputs, or inputs of one cut by inputs, that are part `t`'s.
   index_range units(size_t layer, size_t t) const;
-  /// Part `t` of a layer, as a layer. Its activation is left to whoever reads the rows where the
-  /// derivative needs what was before it, and where parts are to be added first.
+  /// Part `t` of a layer, as a layer. It leaves the activation to the reader of the rows where the
+  /// derivative needs its input, and where parts are to be added first.
   dense_layer shape(size_t layer, size_t t) const;
   /// What a chain of segments is to know of each.
   std::vector<chain_segment> chain_segments() const;

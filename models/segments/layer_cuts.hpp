@@ -1,8 +1,8 @@
 // Cuts: how inner products of a chain of dense layers are cut in parts, as a part of the job.
 //
 // Floating-point sums depend on how they are cut, and products on the shapes of their operands. So a
-// job says in how many parts its layers are computed, whoever computes them: one actor that carries
-// all parts does the same work, in the same shapes, as many that carry one each.
+// job says in how many parts its layers are computed: one actor that carries all parts does the same
+// work, in the same shapes, as many that carry one each.
 //
 //   outputs  part t computes its share of the layer's units        (column-parallel)
 //   inputs   part t multiplies its share of the layer's inputs; the products are added along the
@@ -65,9 +65,9 @@ std::string cut_problem(std::span<const layer_cut> cuts, size_t layer_count);
 /// The segments of layers that are cut so; `cuts` must have no problem.
 std::vector<layer_segment> segments_of(std::span<const layer_cut> cuts);
 
-/// Parts of a model that nobody has said otherwise of: as many as leave the narrowest hidden layer
-/// 512 units a part, a power of two of at most 8; with less than 1,024 units, or without hidden
-/// layers, 1. Cutting such layers costs nothing (docs/parallel.md).
+/// The default number of parts: as many as leave the narrowest hidden layer 512 units a part, a
+/// power of two of at most 8; with less than 1,024 units, or without hidden layers, 1. Cutting such
+/// layers costs nothing (docs/parallel.md).
 size_t default_part_count(std::span<const size_t> hidden);
 
 } // namespace troupe

@@ -110,7 +110,7 @@ void layer_run::backward(const run_call& call, std::span<const float> x, std::sp
                          std::span<const float> dy, std::span<float> dx,
                          std::span<float> gradient) const {
   const auto rows = call.rows.row_count;
-  const auto last = dx.empty() ? first_learning_ : 0; // nobody asks for what is below
+  const auto last = dx.empty() ? first_learning_ : 0; // derivatives below are not asked for
   size_t turn = first_delta;
   auto delta = call.memory.slot(call.shared_slot + turn, dy.size());
   copy_values(dy, delta.begin());

@@ -3,10 +3,10 @@
 //   x_0 --> [segment 0] -- boundary 0 --> [segment 1] -- boundary 1 --> ... [segment n-1] --> scores
 //             parts t                    parts t
 //
-// At a boundary activations are whole. Whoever reads them *enters* the next segment: makes what it reads of
-// what lies there. On the way back it *derives*: takes the derivative by what it read to the derivative
-// behind the segment before. Parts without units do not exist; a segment that is not cut is a single part,
-// 0. dense_chain.hpp has networks of dense layers, models/network/layer_chain.hpp chains of layers.
+// At a boundary activations are whole. Their reader *enters* the next segment: it makes the segment's input
+// of them. On the way back it *derives*: it turns the derivative by that input into the derivative behind
+// the segment before. Parts without units do not exist; a segment that is not cut is a single part, 0.
+// dense_chain.hpp has networks of dense layers, models/network/layer_chain.hpp chains of layers.
 //
 // Parameters lie in *working order*: part by part, in each segment by segment, so that what one actor
 // carries is contiguous and products need no strides; behind them what segments have but once, such as
@@ -16,7 +16,7 @@
 // Shapes: R rows, I and O a segment's inputs and outputs.
 //
 // Everything here is a pure function of what lies in `memory`, one batch's: several batches may be
-// under way in as many workspaces. What is computed from equal rows has equal bits, whoever does it.
+// under way in as many workspaces. Equal rows give equal bits, on any actor.
 
 #pragma once
 
@@ -107,7 +107,7 @@ public:
   /// How the layers of segment k are cut.
   virtual std::vector<layer_cut> cuts_of(size_t k) const = 0;
   /// Multiply-adds of a row in some parts of segment k: forward, the derivative by what is read unless
-  /// that is data, and the gradient, which of a segment that is not cut who has part 0 takes.
+  /// that is data, and the gradient, which for a segment that is not cut counts with part 0.
   virtual uint64_t multiply_adds(size_t k, const index_range& parts) const = 0;
   /// Floats of `memory` for some segments: of `rows` rows going forward, `derived` on the way back.
   virtual uint64_t memory_floats(const index_range& segments, size_t rows,

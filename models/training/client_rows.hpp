@@ -1,4 +1,4 @@
-// Clients of a federated run: which training rows are whose, and how they are dealt out
+// Clients of a federated run: which training rows each has, and how rows are dealt out
 // (data/training_rows/client_partition.hpp).
 
 #pragma once
@@ -27,7 +27,7 @@ struct client_rows {
   friend bool operator==(const client_rows&, const client_rows&) = default;
 };
 
-/// The last two are natural: the rows say whose they are, by a cell or by their file.
+/// The last two are natural: a cell or the file of a row names its client.
 enum class partition_kind : uint8_t { iid, labels, dirichlet, sizes, column, files };
 
 constexpr bool is_natural(partition_kind kind) {
@@ -50,7 +50,7 @@ struct partition_options {
   partition_kind kind = partition_kind::iid;
   size_t labels = 2; ///< k >= 1: shards of a client; C k at most the number of rows
   double spread = 1; ///< dirichlet: a > 0; sizes: s >= 0
-  /// Rows that nobody trains on, to judge the clients' model by: there may be fewer than clients.
+  /// Rows that no client trains on, to judge the clients' model by: there may be fewer than clients.
   bool held_out = false;
 };
 

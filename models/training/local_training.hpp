@@ -1,5 +1,5 @@
-// Local training: a model that takes steps on its own, whoever owns it: a member between two merges,
-// or a client of a federated round.
+// Local training: a model that takes steps on its own: a member between two merges, or a client of a
+// federated round.
 //
 //   begin(theta) --step(rows)--> theta' --step(rows)--> ..
 //
@@ -58,7 +58,7 @@ public:
   /// then nothing of the model is of any further use.
   bool step(const batch& rows, const local_step_numbers& numbers, const optimizer_state& state);
 
-  /// Whoever has its memory may do with it as they like; the next model begins with other memory.
+  /// Other holders of its memory may overwrite it; the next model begins with other memory.
   void let_go() { memory_ = {}; }
 
   /// The model by now; not to be written while it is under way.

@@ -1,4 +1,4 @@
-// What is done to the mean gradient before an optimizer sees it: clipping, then penalties.
+// Changes of the mean gradient before an optimizer sees it: clipping, then penalties.
 //
 // With g the mean gradient of a parameter p (design: clip first, so that a penalty is never cut):
 //   clip_value c:  g := min(max(g, -c), c)
@@ -9,7 +9,7 @@
 // excluded: a penalty there would shift the model instead of smoothing it.
 //
 // The norm of a model that is cut into parts is summed from blocks of a fixed size, so that it does
-// not depend on who holds which part: `square_sum` is one block's share.
+// not depend on the parts' owners: `square_sum` is one block's share.
 
 #pragma once
 
@@ -35,7 +35,7 @@ public:
   /// Throws std::invalid_argument for a negative option, or for clip_value beside clip_norm.
   regularization(const optimizer_options& options, std::vector<index_range> penalized);
 
-  /// True when gradients are to be changed; when false nobody needs to look at them.
+  /// True when gradients are to be changed.
   bool active() const noexcept { return clips() || penalizes(); }
   bool clips() const noexcept { return clip_value_ > 0 || clip_norm_ > 0; }
   bool penalizes() const noexcept { return l1_ > 0 || l2_ > 0; }

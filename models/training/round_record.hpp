@@ -1,4 +1,4 @@
-// What is told of a federated round, a line of rounds.csv, and in the end of clients.
+// The record of a federated round, a line of rounds.csv, and at the end that of clients.
 
 #pragma once
 
@@ -30,7 +30,7 @@ struct round_record {
   uint64_t late = 0;
   uint64_t surplus = 0;      ///< would have come in time, when enough had
   uint64_t refused = 0;      ///< their updates were: not finite, or out of range
-  uint64_t counted = 0;      ///< of those in the model; a void round counts nobody
+  uint64_t counted = 0;      ///< of those in the model; 0 in a void round
   uint64_t rows = 0;         ///< that these trained on, each as often as they did
   double loss = 0;           ///< mean over those rows
   client_quantiles losses{}; ///< of clients' mean losses
@@ -45,7 +45,7 @@ struct round_record {
 /// The final model on rows that clients hold out, each client's on its own. What it comes to for those
 /// it serves worst is the mean over a tenth of the clients, rounded up.
 struct client_evaluation {
-  uint64_t clients = 0;        ///< who have such rows
+  uint64_t clients = 0;        ///< that have such rows
   uint64_t rows = 0;           ///< of all of them
   client_quantiles losses{};   ///< of clients' mean losses
   double worst_tenth_loss = 0; ///< of those

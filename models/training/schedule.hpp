@@ -110,8 +110,7 @@ schedule_options with_steps(schedule_options options, uint64_t run_steps);
 ///                        (Loshchilov & Hutter 2017, one period, no restart)
 /// - warmup:              start + (1 - start) t / steps below `steps`, then `then` at t - steps
 /// - chained:             the product of all parts at t
-/// - sequential:          the last part i whose milestone m_i (m_0 = 0) is at or below t, at t -
-/// m_i
+/// - sequential:          the last part i with a milestone m_i (m_0 = 0) at or below t, at t - m_i
 ///
 /// Throws std::invalid_argument when an option, of a nested schedule too, is out of its range, or
 /// `steps` are missing where they count.

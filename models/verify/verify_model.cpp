@@ -41,7 +41,7 @@ double norm(std::span<const float> a) {
   return std::sqrt(dot(a, a));
 }
 
-/// Rows with targets of every loss's range, and who says where they lie.
+/// Rows with targets of every loss's range, in memory of their own.
 struct made_rows {
   values features, targets;
   std::vector<int32_t> labels;

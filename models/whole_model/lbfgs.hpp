@@ -9,10 +9,10 @@
 //   oldest to newest:  q := q + s_i (a_i - r_i y_i q);  d = -q
 // Every q is a sum of g, the s_i and the y_i, so the products among these are all that the recursion
 // needs (Chen, Wang & Zhou 2014): s_i y_j of no older y, y_i y_j, g s_i, g y_i. They are sums over elements,
-// kept as numbers; a step adds 4 for each pair and a few more. So any number of owners of spans carry the
-// rule: each adds up its blocks, and all come to the same direction.
-// The point p + rate d is tried. The first rate without pairs is learning_rate min(1, 1 / |g|_1),
-// as in PyTorch, else learning_rate, which should be 1.
+// kept as numbers; a step adds 4 for each pair and a few more. So any number of span owners can run the
+// rule: each adds up its blocks, and all get the same direction. The point p + rate d is tried. The first
+// rate without pairs is learning_rate min(1, 1 / |g|_1), as in PyTorch, else learning_rate, which should be
+// 1.
 //
 // Each version is one evaluation of f and g at a point, and one transition:
 //
@@ -28,11 +28,11 @@
 //
 // A point is good when f falls by 1e-4 of what the slope g d promises (Armijo), or when f is level
 // to rounding and the slope at the point shows that the line's minimum was not passed by much
-// (Hager & Zhang 2005): a float loss cannot tell the last digits of the parameters. Level is up to
-// 1e-6 above the lowest accepted f, so f never rises by more than that in all. A shortened
-// rate is the minimum of the parabola through what is known, between 0.1 and 0.5 of the rate. A
-// pair is kept when s y > 1e-8 |s| |y|: less would break the guess. Converged: the promised fall is
-// below 1e-13 of f, or 20 points along -g were no better, or a point was where the parameters are.
+// (Hager & Zhang 2005): a float loss does not show the last digits of the parameters. Level is up
+// to 1e-6 above the lowest accepted f, so f never rises by more than that in all. A shortened rate
+// is the minimum of the parabola through what is known, between 0.1 and 0.5 of the rate. A pair is
+// kept when s y > 1e-8 |s| |y|: less would break the guess. Converged: the promised fall is below
+// 1e-13 of f, or 20 points along -g were no better, or a point was where the parameters are.
 //
 // The parameters of a version are the last accepted point and never one on trial, so training may
 // stop at any version. The sums of an update are those of the *next* version's parameters: this

@@ -1,13 +1,13 @@
 // Whole-model rules: updates that need the whole gradient, and perhaps the loss, at once.
 //
 // A rule is given each version's mean gradient and loss and writes the next version. Between versions
-// it knows nothing but its `optimizer_state`: rules are stateless and const, so whoever holds
+// it knows nothing but its `optimizer_state`: rules are stateless and const, so any holder of
 // parameters, state and version can go on from there, bit for bit.
 //
-// Some look at the whole only through sums over elements (`sum_count`): each owner of a span of blocks
-// tells the numbers of its blocks, all add those of all blocks in one tree, and each moves its own span
-// by the totals. So the result is that of one owner, whoever has which span. A rule without such sums
-// needs one owner of all parameters.
+// Some look at the whole only through sums over elements (`sum_count`): each owner of a span sends the
+// numbers of its blocks, all add those of all blocks in one tree, and each moves its own span by the
+// totals. So the result is that of a single owner. A rule without such sums needs one owner of all
+// parameters.
 //
 // A rule that searches wants gradients at points that may turn out bad. It must not make a bad
 // point a version, because any version may become the result. So a version has two vectors: its
