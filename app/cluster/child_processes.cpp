@@ -35,7 +35,7 @@ void on_signal(int number) {
   const int error = errno;
   const auto byte = static_cast<unsigned char>(number);
   if (write(signal_pipe[1], &byte, 1) < 0) {
-    // Full of signals that nobody has read yet: one more makes no difference.
+    // Full of signals that are not read yet: one more makes no difference.
   }
   errno = error;
 }
@@ -212,7 +212,8 @@ void child_processes::print_line(child& x) {
     x.last_lines.pop_front();
 }
 
-// What it wrote before its end. Somebody it started may hold the pipe open: nobody waits for that.
+// What it wrote before its end. A process that it started may hold the pipe open; the launcher does
+// not wait for that one.
 void child_processes::drain(child& x) {
   while (x.output >= 0 && read_output(x)) {
   }

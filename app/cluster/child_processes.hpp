@@ -63,7 +63,7 @@ public:
   /// Passes output on until there are news, or it is `until`; then they may be empty.
   news wait(std::optional<moment> until);
 
-  /// To the child and everybody it started; nothing happens when it has ended.
+  /// To the child and all processes it started; nothing happens when it has ended.
   void send(const launch_action& action);
 
   const std::string& name(size_t index) const { return children_[index].name; }

@@ -55,7 +55,7 @@ int bound_to(const addrinfo& address, bool is_fixed) {
     socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol);
   if (descriptor < 0)
     return -1;
-  // A port that was in use a moment ago may be used again; a picked port must be nobody else's.
+  // A port that was in use a moment ago may be used again; a picked port must be free.
   const int yes = 1;
   if (is_fixed)
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

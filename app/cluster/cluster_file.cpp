@@ -56,7 +56,7 @@ std::vector<std::string> words_and_sections() {
   return result;
 }
 
-/// "[[nodes]]" is no key of a job that somebody misspelt.
+/// "[[nodes]]" is a misspelt word of a cluster file, not a misspelt key of a job.
 bool is_misspelt_cluster_word(const std::string& name) {
   static const auto words = words_and_sections();
   const std::string near{closest_name(name, words)};
@@ -207,7 +207,7 @@ private:
       return complain({"node", entry.value.at,
                        "expected a list of tables, got " + description(entry.value),
                        "write [[node]] above each node's keys"});
-    if (list->size() > node_count_max) // each of them may have a mistake: nobody reads so many
+    if (list->size() > node_count_max) // each of them may have a mistake: too many to read
       throw job_errors({{place_text(path_, entry.at),
                          std::to_string(list->size()) + " nodes, a cluster has at most " +
                            std::to_string(node_count_max),

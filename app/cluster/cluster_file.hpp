@@ -48,7 +48,7 @@ struct loaded_cluster {
 /// Index of the node that is the director.
 size_t director_of(const cluster_plan& plan);
 
-/// True when somebody outside this machine can reach a node and no certificate is asked for.
+/// True when programs on other machines can reach a node and need no certificate.
 bool is_open_to_strangers(const loaded_cluster& x);
 
 /// True when the file has keys that only a cluster file has. Throws as load_job_and_places.

@@ -64,8 +64,8 @@ bool is_node_name(std::string_view text);
 /// Reads "host:port"; why not, or nothing and `out` written.
 std::optional<value_refusal> read_address(std::string_view text, endpoint& out);
 
-/// True when nobody outside this machine can reach it: 127.x.y.z, ::1 and "localhost". Other names
-/// count as reachable: what they stand for may change.
+/// True when no other machine can reach it: 127.x.y.z, ::1 and "localhost". Other names count as
+/// reachable: what they stand for may change.
 bool is_loopback(const endpoint& x);
 
 /// True for 0.0.0.0 and ::, which mean "every address of this machine" and cannot be dialled.

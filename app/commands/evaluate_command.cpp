@@ -126,7 +126,7 @@ run_rows rows_of_run(const std::string& folder, run_part part) {
 
 using json = nlohmann::ordered_json;
 
-/// More classes than this make a matrix nobody can read on a screen.
+/// More classes than this make a matrix too large for a screen.
 constexpr size_t matrix_classes_max = 20;
 
 template <class Metric>

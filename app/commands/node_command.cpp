@@ -51,8 +51,8 @@ size_t thread_count(const job& x) {
   return x.runtime.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-// `troupe launch` starts all nodes on one machine. What they take together the director says: nobody
-// else begins before it.
+// `troupe launch` starts all nodes on one machine. The director checks the memory that they take
+// together: no other node begins before it.
 run_place place_of(const chosen_node& here, const node_arguments& arguments) {
   const bool is_launched = arguments.inherited_listen_fd >= 0;
   return {here.cluster.plan, here.index, is_launched && here.self().is_director};

@@ -15,7 +15,7 @@ namespace troupe {
 
 namespace {
 
-/// As given; threads that nobody asked for are as many as the job has use of.
+/// As given; by default as many threads as the job has use for.
 runtime_options runtime_of(const job& x, const prepared_data& data) {
   auto result = x.runtime;
   result.threads = threads_of(x, shape_of(data));

@@ -13,7 +13,7 @@ namespace troupe {
 
 namespace {
 
-/// With every answer: the page loads nothing from elsewhere, and nobody may frame or read it.
+/// With every answer: the page loads nothing from elsewhere, and no other site may frame or read it.
 constexpr std::string_view safety =
   "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
   "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -104,7 +104,7 @@ bool is_number_of_port(std::string_view x, const page_rules& rules) {
          (x.empty() && rules.port == (rules.is_secured ? 443 : 80));
 }
 
-// A literal address was looked up by nobody, so nobody has lied about it.
+// A literal address needs no look-up that could be forged.
 bool is_literal(std::string_view host) {
   if (host.size() > 2 && host.front() == '[' && host.back() == ']')
     return host.find_first_not_of("0123456789abcdefABCDEF:.", 1) == host.size() - 1;

@@ -36,7 +36,7 @@ struct page_rules {
   uint16_t port = 0;                ///< where the server listens
   bool is_secured = false;          ///< by TLS
   std::vector<std::string> names{}; ///< it has been given, beside `localhost`
-  std::string token{};              ///< empty: nobody is asked for one
+  std::string token{};              ///< empty: none is needed
 };
 
 /// The status that refuses the request; 0: it is answered. `is_public`: what is asked for needs no

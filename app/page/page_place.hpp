@@ -17,7 +17,7 @@ namespace troupe {
 
 struct page_place {
   std::string address{};    ///< empty, PORT or HOST:PORT (page_server.hpp)
-  std::string token_file{}; ///< made when it is not there; empty: nobody is asked for a token
+  std::string token_file{}; ///< made when it is not there; empty: no token is needed
   tls_files certificate{};  ///< with its key secures the page; empty: it is not secured
   /// Of the process itself, for its cluster: secures a page that others than this machine can reach,
   /// when `certificate` is empty.

@@ -30,7 +30,7 @@ namespace {
 
 // ---- Where the page is served, and with what it is kept from others ----
 
-/// Where a page is when nobody says: the first port that is free of this one and the nine after it.
+/// The default port of a page: the first free one of this and the nine after it.
 constexpr uint16_t usual_page_port = 7465;
 constexpr uint16_t usual_ports = 10;
 
@@ -143,8 +143,8 @@ page_opening open_page(const page_place& where) {
 
 using steady = std::chrono::steady_clock;
 
-/// How long nobody is accepted when it fails: without file descriptors left the listener stays
-/// readable, and waiting for it would not wait.
+/// How long the server accepts no visitor after a failure: without file descriptors left the
+/// listener stays readable, and polling it would not wait.
 constexpr milliseconds accept_pause{100};
 
 /// A visitor: what came of its request, or what is still to be sent to it.

@@ -21,7 +21,7 @@ static_assert(std::atomic<moment::rep>::is_always_lock_free);
 
 void say(std::string_view text) {
   if (write(STDERR_FILENO, text.data(), text.size()) < 0)
-    return; // nobody listens
+    return; // standard error is closed
 }
 
 void acknowledge(int number) {

@@ -243,7 +243,7 @@ training_result train_with_progress(const job& x, training_inputs inputs, const 
   }
 }
 
-// A run that came to train nothing is in nobody's way.
+// A run that trained nothing leaves no folder in the way of others.
 training_result train_in(const run_folders& folders, const job& x, training_inputs inputs,
                          const run_request& asked) {
   bool has_trained = false;

@@ -31,7 +31,7 @@ std::string lines_of(const std::string& where, const std::string& why, const std
 spdlog::logger make_log() {
   spdlog::logger result{"troupe", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
   result.set_pattern("%Y-%m-%d %H:%M:%S %v");
-  result.set_error_handler([](const std::string&) {}); // that nobody listens is no error
+  result.set_error_handler([](const std::string&) {}); // a closed standard error is no error
   return result;
 }
 

@@ -28,7 +28,7 @@ std::string error_text(const failure& error);
 /// What ends a command and is no failure: want of memory is bad_job, anything else a defect.
 failure as_failure(const std::exception& error);
 
-/// Writes to standard error; that nobody listens there is no error.
+/// Writes to standard error; it is no error when that is closed.
 void print_message(std::string_view text);
 
 /// Writes one line of a run's log to standard error, behind the local date and time of day, so that

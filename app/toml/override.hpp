@@ -41,7 +41,7 @@ toml_value override_value(bool is_text, const std::string& text);
 /// "a.b" and a value, as the tables of a file would have them: one in another for each dot.
 toml_value::table override_table(const std::string& path, const std::string& text);
 
-/// Takes the key, or every key of the section, back: as if nobody had set it. False when there is
+/// Takes the key, or every key of the section, back: as if it were not set. False when there is
 /// none.
 template <class Target>
 bool take_back(const std::vector<key_row<Target>>& schema, const std::string& path,

@@ -12,12 +12,12 @@
 namespace troupe {
 
 enum class collective_kind : uint8_t {
-  all_reduce,     ///< everybody has N values and gets their sum over members
+  all_reduce,     ///< every member has N values and gets their sum over members
   reduce_scatter, ///< the same, but member k gets the k-th part of the sum
-  all_gather,     ///< everybody gets everybody's values in member order, each as many as it likes
-  broadcast,      ///< everybody gets the root's N values
+  all_gather,     ///< all get all members' values in member order, each as many as it likes
+  broadcast,      ///< every member gets the root's N values
   scatter,        ///< member k gets the k-th part of the root's N values
-  barrier         ///< nobody goes on before everybody has come
+  barrier         ///< no member goes on before all have come
 };
 
 template <>

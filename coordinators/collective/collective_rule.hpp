@@ -117,8 +117,8 @@ struct collective_options {
 };
 
 /// Rounds not begun here of which a member keeps what arrives: pointers in one process, and of a member
-/// in another one `eager_pieces` a round. A root waits for nobody: one that runs further ahead is taken for lost, a barrier now and then
-/// keeps it near. Doubled, a member may hold twice the memory for others.
+/// in another one `eager_pieces` a round. A root waits for no member: one that runs further ahead counts as lost; a
+/// barrier now and then keeps it near. Doubled, a member may hold twice the memory for others.
 inline constexpr size_t early_rounds_max = 64;
 
 /// What a member is to do now.
@@ -156,7 +156,7 @@ public:
   /// A round failed for another member.
   collective_outcome on_failure(const collective_failure& news);
 
-  /// A member ended, for this reason. Nobody takes its place.
+  /// A member ended, for this reason. No other takes its place.
   collective_outcome on_lost(size_t member, const std::string& why);
 
   /// Time passed.

@@ -94,7 +94,7 @@ void expected_tensor::tell_whole(const arriving_tensor& x) {
     {name, x.elements(), x.values(), x.note(), jump, what_.newest || is_complete(), what_.newest});
   if (what_.newest)
     what_.key = name.key + 1;
-  // Nobody needs older keys, nor the rest of a sum that is in this one.
+  // Older keys are not needed, nor the rest of a sum that is in this one.
   std::erase_if(here_, [&](const arriving_tensor& other) {
     auto part = other.name();
     const bool is_within = name.node.contains(std::exchange(part.node, name.node));
@@ -110,7 +110,7 @@ void expected_tensor::take_arrived(std::vector<exchange_effect>& out) {
 
 bool expected_tensor::due(moment now) {
   if (what_.sources.empty()) {
-    clock_.restart(now); // nobody to ask: patience begins with the first
+    clock_.restart(now); // no peer to ask: patience begins with the first
     return false;
   }
   const bool result = !(what_.is_plain() && is_complete()) && clock_.due(now);

@@ -62,7 +62,7 @@ public:
   /// The first elements of `x` that are not final; empty when all are.
   index_range rest_of(const kept_tensor& x) const;
 
-  /// Lets go of keys that newer ones replace, by the rule of `x`.
+  /// Drops keys that newer ones replace, by the rule of `x`.
   void drop_older(const kept_tensor& x);
   void forget(tensor_kind kind, const key_range& keys);
   void forget_all();

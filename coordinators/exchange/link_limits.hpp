@@ -39,8 +39,8 @@ inline constexpr size_t credit_return_parts = 16;
 /// that it adds.
 inline constexpr size_t credit_return_pieces = 64;
 
-/// What goes first: everybody of a group waits for a boundary, the next step for the last training piece,
-/// nobody for a checkpoint.
+/// What goes first: all replicas of a group wait for a boundary, the next step waits for the last
+/// training piece, nothing waits for a checkpoint.
 enum class urgency : uint8_t { boundary, training, checkpoint };
 
 } // namespace troupe

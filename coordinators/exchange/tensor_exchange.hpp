@@ -124,8 +124,8 @@ public:
   /// Others have it now. Nothing happens when it is not expected.
   void set_sources(tensor_kind kind, uint64_t key, const index_range& elements,
                    const std::vector<tensor_source>& sources);
-  /// What was expected is needed no more, whole or not. Its memory is let go of. `within`: only
-  /// what lies within these elements, as one shard of several goes on; `exactly`: what lies there.
+  /// What was expected is needed no more, whole or not. Its memory is freed. `within`: only what
+  /// lies within these elements, as one shard of several goes on; `exactly`: what lies there.
   void dismiss(tensor_kind kind, const key_range& keys,
                const index_range& within = {0, element_count_max}, bool exactly = false);
   /// These elements are here without a wire.

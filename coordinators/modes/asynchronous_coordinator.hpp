@@ -85,7 +85,7 @@ public:
   pushed_gradient push(size_t trainer, uint64_t ticket, std::span<const float> gradient_sum,
                        uint64_t sample_count);
 
-  /// A trainer is gone or has no rows left: its ticket is void, nobody waits for it.
+  /// A trainer is gone or has no rows left: its ticket is void, no other waits for it.
   lost_trainer lost(size_t trainer);
   /// It is back, or is new: the next index after the last.
   void joined(size_t trainer);

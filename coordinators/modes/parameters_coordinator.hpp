@@ -7,9 +7,8 @@
 //     coordinator.add_parameters({.child = child.id, .values = .., .sample_count = 50}, now);
 //   }
 //
-// What is handed in waits until a round is full, then exactly the entries of the round are merged
-// (model_merger.hpp) and the main model moves there (models/merging/outer_rule.hpp). A round is
-// full
+// Entries wait until a round is full; then exactly these are merged (model_merger.hpp) and the main
+// model moves there (models/merging/outer_rule.hpp). A round is full
 //   anybody   when `threshold` entries wait, of any children: one child may fill it
 //   distinct  when `threshold` different children have one, or all that are left of fewer (it waits
 //             for no child that is gone); a child's newer model, which was trained further, takes the

@@ -92,7 +92,7 @@ std::optional<staleness_reason> staleness_rule::problem(size_t trainer, uint64_t
 
 bool staleness_rule::too_late(const trainer_state& x, uint64_t staleness) const {
   const auto living = living_count();
-  if (living == 1) // there is nobody to be late for
+  if (living == 1) // no other trainer moves the model
     return false;
   if (options_.discards_in_row_max && x.account.discards_in_row >= *options_.discards_in_row_max)
     return false;

@@ -77,8 +77,8 @@ std::optional<tile> tile_rule::next(const std::vector<size_t>& missing) {
   return std::nullopt;
 }
 
-// Nobody waits for a gradient of the segment behind, but its memory does: it goes before the next
-// segment, and after all that needs parameters, so that these may go.
+// No replica waits for a gradient of the segment behind, but its memory does. So it goes before the
+// next segment, and after all that needs parameters, so that these may be freed.
 std::optional<tile> tile_rule::next_by_segment(const std::vector<size_t>& missing) {
   struct choice {
     bool goes_back;

@@ -158,7 +158,7 @@ director_decisions director_rule::on_stop_requested() {
     interrupted_ = interrupted_ || !horizon_.final;
   if (phase_ != phase::training || interrupted_ || is_named_)
     return out;
-  if (horizon_.version == 0) { // not started: nobody is there to answer
+  if (horizon_.version == 0) { // not started: no replica is there to answer
     interrupted_ = true;
     return out;
   }

@@ -163,7 +163,7 @@ public:
   /// The parameters of `version` are kept. Ignored unless it is the one that was asked for last.
   director_decisions on_kept(uint64_t version);
   director_decisions on_not_finite(const divergence& what);
-  /// Somebody asked to stop; the sooner the better. Before `start`, training ends as it begins.
+  /// A stop was asked for; the sooner the better. Before `start`, training ends as it begins.
   director_decisions on_stop_requested();
 
   enum class phase : uint8_t { training, holding, keeping, ending };
@@ -213,7 +213,7 @@ private:
   phase phase_ = phase::training;
   horizon_rule horizon_;
   bool interrupted_ = false;
-  bool is_named_ = false; ///< a version to stop at: nobody holds a second time
+  bool is_named_ = false; ///< a version to stop at: replicas do not hold a second time
   stop_reason named_reason_ = stop_reason::interrupt;
   uint64_t start_version_ = 0;
   uint64_t marked_version_ = 0;            ///< the newest horizon that was reached

@@ -101,9 +101,8 @@ private:
   };
 
   milliseconds patience_;
-  std::map<std::string, reported_wait>
-    told_;                      ///< by `who`; also of waits that are over, for a while
-  std::optional<moment> since_; ///< the reported wait began
+  std::map<std::string, reported_wait> told_; ///< by `who`; past ones too, for a while
+  std::optional<moment> since_;               ///< the reported wait began
 };
 
 } // namespace troupe

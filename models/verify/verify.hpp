@@ -9,13 +9,15 @@
 // | initial values | are finite, and functions of the seed and their place alone            |
 // | gradient       | is the derivative of `evaluate`'s loss, tensor by tensor               |
 // | sums           | of rows A and rows B add up to those of A and B together: no means     |
-// | counted | samples are the rows, and `gradient` has the same loss as `evaluate` | | written |
-// every value that is asked for is written, none is added to | | memory | nothing is read from the
-// workspace that this call did not write | | pure | the same call gives the same bits, whatever was
-// computed in between | | alignment | bits do not depend on where buffers begin | | pieces | a rule
-// gives each element the same, in whatever pieces it comes | | inputs | parameters and gradient
-// stay as they are | | not finite | a gradient that is no number gives a parameter that is none | |
-// descends | a rule goes down a bowl |
+// | counted        | samples are the rows, and `gradient` has the same loss as `evaluate`   |
+// | written        | every value that is asked for is written, none is added to             |
+// | memory         | nothing is read from the workspace that this call did not write        |
+// | pure           | the same call gives the same bits, whatever was computed in between    |
+// | alignment      | bits do not depend on where buffers begin                              |
+// | pieces         | a rule gives each element the same, in whatever pieces it comes        |
+// | inputs         | parameters and gradient stay as they are                               |
+// | not finite     | a gradient that is no number gives a parameter that is none            |
+// | descends       | a rule goes down a bowl                                                |
 //
 // They do not find other bits on other machines, from std::exp and its kin or flags like -ffast-math
 // (docs/open.md). Processes compare probes (models/kinds/probe.hpp) for that when they meet.
