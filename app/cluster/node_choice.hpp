@@ -13,8 +13,8 @@
 namespace troupe {
 
 /// Which of many equal processes this one is, when something else started them all: MPI's mpirun, Slurm's srun, a
-/// Kubernetes StatefulSet. Each says so in the environment, by a number counted from 0, and `troupe node` without --name
-/// takes the node that stands at this place of the cluster file.
+/// Kubernetes StatefulSet. Each gives the process's number, counted from 0, in the environment. `troupe node` without
+/// --name takes the node at this place of the cluster file.
 struct node_rank {
   size_t index = 0;
   std::string variable; ///< that said so, for messages

@@ -27,10 +27,10 @@ namespace {
 // Predictions on their way out: CSV to standard output or a file, or NPY, the array format of
 // NumPy. They are written as they come; a file gets its name when it is whole.
 //
-// CSV begins with a header. A classification has the predicted class, in a column called after the
-// target ("prediction" when it has no name), and if asked the probability of each class in columns
-// p(CLASS). A regression has one column for each target. Numbers have as many digits as it takes to
-// read the same float32 back.
+// CSV begins with a header. A classification has the predicted class, in a column with the target's
+// name ("prediction" when it has none). On request the columns p(CLASS) have the probability of
+// each class. A regression has one column for each target. Numbers have as many digits as it takes
+// to read the same float32 back.
 //
 // NPY is one array: probabilities or targets are float32 of shape (rows, columns); classes are
 // int64 of shape (rows), the classes' own values when all are whole numbers, else their numbers

@@ -1,5 +1,5 @@
-// The troupe command as a function: a program that adds kinds of its own (models/kinds) and then calls it
-// is the command, with all of its commands, for jobs that name these kinds. So
+// The troupe command as a function. A program that adds kinds of its own (models/kinds) and then calls it
+// has all commands of troupe, for jobs that name these kinds. So
 //
 //   int main(int argc, char** argv) {
 //     troupe::models().add<wave_options>("wave", ...);

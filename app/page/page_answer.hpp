@@ -2,11 +2,11 @@
 // No answer has a header that would let another site read it, and no request changes anything. Pure,
 // so that it can be tested without a socket.
 //
-// The danger on a loopback address is a foreign web page in the same browser. So the server answers a
-// request only if no other site has made it and its Host is a literal address, `localhost` or a name
-// that the server was given; a name that was rebound to 127.0.0.1 is none of these. A server that
-// other machines can reach also asks for a token, and uses TLS (page_server.hpp sees to that). Without
-// the token it gives the page's own files, which hold nothing of a run, and whether it lives.
+// The danger on a loopback address is a foreign web page in the same browser. So the server refuses
+// requests that another site has made. It also refuses a Host that is no literal address, not
+// `localhost` and no name that it was given, as one rebound to 127.0.0.1. A server that other machines
+// can reach also asks for a token, and uses TLS (page_server.hpp sees to that). Without the token it
+// gives the page's own files, which hold nothing of a run, and whether it lives.
 
 #pragma once
 

@@ -31,8 +31,8 @@ failure as_failure(const std::exception& error);
 /// Writes to standard error; it is no error when that is closed.
 void print_message(std::string_view text);
 
-/// Writes one line of a run's log to standard error, behind the local date and time of day, so that
-/// people can read it beside the logs of other machines.
+/// Writes one line of a run's log to standard error, behind the local date and time of day: people
+/// read it beside other machines' logs.
 void log_news(std::string_view line);
 
 } // namespace troupe

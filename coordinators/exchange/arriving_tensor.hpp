@@ -1,8 +1,8 @@
 // Arriving tensor: one tensor while it is put together from pieces, in any order, some twice.
 //
-// Values are copied to memory that is asked for with the first of them. Where all pieces lie in one
-// buffer already, each at its place (in one process, or as a single piece), that buffer is the result
-// and nothing is copied, if the owner allows it. Or a sink of the owner takes the values as they come:
+// Values are copied to memory that is asked for with the first of them. Pieces may lie in one buffer
+// already, each at its place (in one process, or as a single piece). If the owner allows it, that
+// buffer is the result and nothing is copied. Or a sink of the owner takes the values as they come:
 // then the tensor keeps none.
 //
 // An owner that needs only some elements gives a window (models/base/element_window.hpp): the tensor

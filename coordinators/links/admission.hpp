@@ -100,14 +100,14 @@ struct refusal {
   friend bool operator==(const refusal&, const refusal&) = default;
 };
 
-/// True when the process `own_name` cannot go on after this: it and the director refuse each other,
-/// whichever of the two dialled or found the reason, or a peer that it dialled has another process
-/// of its name. The director judges what else workers find, and never ends for what others are.
-/// Strangers end no process.
+/// True when the process `own_name` cannot go on after this. Either it and the director refuse each
+/// other, whichever of the two dialled or found the reason. Or a peer that it dialled has another
+/// process of its name. The director judges what else workers find, and never ends for what others
+/// are. Strangers end no process.
 bool ends_process(const refusal& x, const cluster_plan& plan, const std::string& own_name);
 
-// Facts in words: what a process has in common with others, as lines "key = value", so that a
-// reason can say what differs and not only that something does.
+// Facts in words: what processes must have in common, as lines "key = value". So a reason can say
+// what differs.
 //
 //   steps = 5                            steps = 5
 //   checkpoint.every_steps = 100         checkpoint.every_steps = 7

@@ -1,8 +1,8 @@
 // The dial clock: when to dial a peer again, and for how long it has not answered.
 //
-// Delays double from the shortest to the longest, so that processes which start together find each
-// other at once and one that is away is not bothered. A connection that was opened, however
-// briefly, ends a row of failures.
+// Delays double from the shortest to the longest: processes that start together find each other at
+// once, and an absent one gets few dials. A connection that was opened, however briefly, ends a row
+// of failures.
 
 #pragma once
 

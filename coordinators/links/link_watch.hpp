@@ -1,8 +1,8 @@
 // Link watch: what travels between processes, and which link has stopped delivering.
 //
-// Each process reports of each link how many bytes of pieces it gave to it, how many of these the
-// other end acknowledged, and how many came the other way. Sender and receiver report independently,
-// so the watch can compare the two ends of a link:
+// Each process reports of each link the bytes of pieces that it gave to it, those that the other end
+// acknowledged, and those that came the other way. Sender and receiver report independently, so the
+// watch can compare the two ends of a link:
 //
 //   left says: 12 MB given to the link to right        what comes stays at 10 MB for a second:
 //   right says: 10 MB have come from left              the link left -> right carries nothing

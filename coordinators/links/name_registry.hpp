@@ -1,5 +1,5 @@
-// The name registry: which name is held by which connection, so that no name is ever held by two
-// processes at once, and no process is ever kept out by a connection of its own.
+// The name registry: which connection holds which name. No two processes ever hold one name at
+// once, and no process is kept out by an old connection of its own.
 //
 //   free --candidate--> promised --opened--> opened --introduced--> held
 //    ^                     |                   |                      |
@@ -14,9 +14,9 @@
 //   another, not held   later: an opened connection is introduced or forgotten in time
 //
 // This side asks the holder over the old connection. A process that lost that connection gets no
-// question, so one that comes back gets its name as soon as the old connection is known to be gone.
-// This side cuts an opened connection whose two ends do not introduce themselves in time: after a
-// stall one end may think that it is linked, and the other not.
+// question. So one that comes back gets its name once the old connection is known to be gone. This
+// side cuts an opened connection whose two ends do not introduce themselves in time: after a stall
+// one end may think that it is linked, and the other not.
 
 #pragma once
 

@@ -10,8 +10,8 @@
 //
 // Intuition: any replica can compute gradients again; a lost span with its optimizer state is gone.
 // So losing a process without spans costs a new view number, and its slices go to others. Losing a
-// span costs a new term: all go back to the last complete checkpoint. A term is written to disk
-// before its first use, so a director that starts again never uses one twice, and one that meets a
+// span costs a new term: all go back to the last complete checkpoint. The director writes a term to
+// disk before its first use, so after a new start it uses none twice. A director that meets a
 // higher term knows that it has been replaced.
 //
 // A name may have many lives, one after the other. A process that was lost, or taken out because

@@ -4,8 +4,8 @@
 // balance allows: a spare takes over the range of one that is gone; only when no spare is left, or a
 // replica has two slices more than another, are all slices cut anew. Moving a slice is always safe,
 // since its gradient has the same bits everywhere, but its owner may have begun with it. Where a
-// model is split, slices are those of groups: in order of members, replicas are the ranks of the grid
-// (grid.hpp) when a term begins, as many groups of them as are whole, the rest are spares; within it
+// model is split, groups own the slices. When a term begins replicas are, in order of members, the
+// ranks of the grid (grid.hpp): as many groups as are whole, the rest are spares. Within a term
 // groups are mended (view_placement.cpp).
 
 #pragma once

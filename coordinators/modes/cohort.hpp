@@ -6,9 +6,9 @@
 //                            \--> dropped            \--> late, surplus
 //
 // Nothing here waits for a clock. A client needs for a round the time (rows it trains on) x (its
-// speed), where the speeds of clients are e^(spread z), z normal, once for all rounds: a unit is the
-// time a client of speed 1 needs for a row. A client that needs more than the deadline is late. Of
-// those in time the first K count, by (time, client); with over-selection the others are surplus.
+// speed). The speeds of clients are e^(spread z), z normal, once for all rounds. A unit is the time
+// a client of speed 1 needs for a row. A client that needs more than the deadline is late. Of those
+// in time the first K count, by (time, client); with over-selection the others are surplus.
 //
 // sampling  uniform   K of C clients, each set alike: Fisher & Yates. Clients beyond K
 //                     stand in for those that drop out, and do not change the first K

@@ -7,8 +7,8 @@
 // The cohort (cohort.hpp) says which clients count, and in which groups. Each group has one ring
 // sum (models/merging/ring_sum.hpp), so pieces may be of any size, come in any order, from any
 // trainer, and be made anew: the words do not show it. When all pieces are in, each group's mean
-// model is an entry of the merge rule, weighed by its clients' weights, and the outer rule moves
-// the main model towards what they merge to:
+// model is an entry of the merge rule, with its clients' weights. The outer rule moves the main
+// model towards the merged one:
 //   FedAvg                      one group, weights by samples, outer replace   McMahan et al. 2017
 //   FedAvgM, FedAdam, FedYogi   outer sgd with momentum, adam, yogi            Reddi et al. 2021
 //   robust with bounded memory  several groups, median or Krum of their means  Karimireddy et al.

@@ -8,7 +8,7 @@
 //   EASGD                elastic_alpha: members keep models of their own     Zhang et al. 2015
 //
 // A member is a part of the job, not a process: member i trains on the i-th part of the rows from
-// what `work_of` gives it, so its result follows from (member, round) alone, on any trainer and
+// what `work_of` gives it. So its result follows from (member, round) alone, on any trainer and
 // however often. Merging runs in the order of members. So the bits of a round depend on the job,
 // never on results that come early, twice or anew after a failure. With H = 1, plain SGD inside,
 // weights by samples and `replace` outside, a round is a step of synchronous SGD to rounding:

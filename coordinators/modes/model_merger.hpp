@@ -5,9 +5,9 @@
 //   options.weighting = merge_weighting::samples;        // federated averaging
 //   auto merged = merge(options, {{.child = 3, .values = .., .sample_count = 120}, ..});
 //
-// Entries are sorted by child first (and stay in their order where a child has several), so the
-// result's bits do not depend on the order of arrival. Models may have different tensors if each says
-// its layout: they are merged over the union of their names, and what a model lacks counts as 0.
+// Entries are sorted by child first; several of one child stay in their order. So the result's bits
+// do not depend on the order of arrival. Models may have different tensors if each says its layout:
+// they are merged over the union of their names, and what a model lacks counts as 0.
 //
 //   rule              formula and paper
 //   average           (1 / n) sum theta_i                        models/merging/average.hpp

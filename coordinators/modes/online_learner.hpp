@@ -8,12 +8,12 @@
 //   while (auto report = learner.learn_next())
 //     log(report->reason);
 //
-// Batches are taken first in, first out; each makes one update. The update is tried on a copy: the
-// parameters in use, and the optimizer's state, change only when the new ones are finite and, with
-// validation rows, the loss on them has not grown beyond `loss_growth_max` times what it was before
-// (losses below `loss_floor` count as the floor, so that noise around zero is no growth). Else both
-// stay what they were: the roll-back. The comparison is with the loss of the parameters in use, not
-// the best ever seen: what is right may drift.
+// Batches are taken first in, first out; each makes one update. The update is tried on a copy. The
+// parameters in use and the optimizer's state take it over when it is finite and, with validation
+// rows, the loss on them is at most `loss_growth_max` times that before. Losses below `loss_floor`
+// count as the floor, so that noise around zero is no growth. Else both stay what they were: the
+// roll-back. The comparison is with the loss of the parameters in use, not the best ever seen: what
+// is right may drift.
 
 #pragma once
 

@@ -5,10 +5,9 @@
 //
 //   rank = (group * P + stage) * A + a
 //
-// so that neighbours share most: first the parts of a stage, which exchange partial sums for each
-// segment, then the stages of a group, which pass on its activations, then groups, which meet once
-// a step. Slices and parts are split evenly; segments by their costs, as the slowest stage sets the
-// pace of all.
+// so that neighbours share most. Parts of a stage exchange partial sums for each segment; stages of
+// a group pass on its activations; groups meet once a step. Slices and parts are split evenly;
+// segments by their costs, as the slowest stage sets the pace of all.
 
 #pragma once
 

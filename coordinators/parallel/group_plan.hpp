@@ -19,8 +19,8 @@
 //
 // Rows that several replicas of another process take go there once.
 //
-// Where parameters are fetched segment by segment (tile_rule.hpp) all slices are in flight at once,
-// gradients are those of one segment and its sums over slices.
+// Where replicas fetch parameters segment by segment (tile_rule.hpp) all slices are in flight at
+// once; gradients are those of one segment and its sums over slices.
 //
 // Evaluations count by the rows of their chunks, which may be more than a slice's. While one lasts, a
 // later stage may hold more chunks than a step has slices.

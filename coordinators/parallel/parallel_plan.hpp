@@ -1,6 +1,6 @@
 // The plan of a run: which process has which replicas and spans, how many bytes each holds for what,
 // what they send each other a step, how evenly they work. It follows from the job, the shape of its data
-// and the nodes of a cluster file, so the command can print it before the run and refuse what does not
+// and the nodes of a cluster file. So the command can print it before the run and refuse what does not
 // fit. Tests compare it with real counts.
 //
 // group_plan.hpp plans each replica, process_plan.hpp each process.
@@ -59,8 +59,8 @@ std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& 
                                          const plan_options& options);
 
 // Memory check: whether the processes of a run have the memory that its plan says they take. It runs
-// before anything is allocated, and compares the need of this process with what it may still take, that
-// of every node with what the cluster file states of it.
+// before anything is allocated. It compares the need of this process with what it may still take, and
+// every node's with what the cluster file states.
 
 /// Where a job is to be trained.
 struct run_place {

@@ -2,9 +2,9 @@
 // follows from the job, the shape of its data, and what each process brings: from a cluster file it is
 // the placement that the director begins with.
 //
-// With a window of W elements (all where models are whole; else what its replicas read, its shards own, and
-// the first element of each other span), spans of S that the process's own shards have, k values that the optimizer
-// keeps for each, n_g the largest nodes of the tree over slices that one gradient is sent as:
+// A process's window has W elements: all where models are whole; else what its replicas read, its shards own, and
+// the first element of each other span. Its shards' spans have S, and the optimizer keeps k values for each. One
+// gradient is sent as n_g nodes of the tree over slices. The process holds, in bytes,
 //
 //   parameters    12 W: the version at work, the one before, and the next while it is written; where they
 //                 are fetched, the largest segment as often as each replica may have one

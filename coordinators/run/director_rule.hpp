@@ -13,10 +13,10 @@
 //      +-----------------------------------------------------+   (from training and keeping too)
 //
 // Events come in with their time; decisions go out as a list, for the caller to carry out in order. A row of the
-// history is complete when the training sums of its epoch, the hash of its version and, if that is evaluated, all
-// chunks of the evaluation are there; rows complete in order of version. While results are read (by a stop rule,
-// or to keep the best version), replicas may run up to the next evaluated version only, and go on when its row
-// says so. The loss that is watched is that of the validation rows, else of the test rows, else the training loss.
+// history is complete with the training sums of its epoch, the hash of its version and, if that is evaluated, all
+// chunks of the evaluation; rows complete in order of version. While a stop rule or the choice of the best version
+// reads results, replicas may run up to the next evaluated version only, until its row lets them go on. The loss
+// that is watched is that of the validation rows, else of the test rows, else the training loss.
 //
 // The result is a *version*; steps beyond it do not count. It is the last one or, with `keep_best`,
 // the one with the least watched loss among those the timeline evaluates: the first of equals,
@@ -25,7 +25,7 @@
 //
 // The rule remembers what a run without end would: stop rule and kept version know scheduled evaluations
 // alone, which a run of any length makes. A version that is evaluated only because it is the last one may
-// be the result, but no rule reads it, and a run that goes on from there has not seen it.
+// be the result. But no rule reads it, and a run that goes on from there has not seen it.
 
 #pragma once
 

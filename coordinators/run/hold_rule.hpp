@@ -21,11 +21,11 @@
 //
 // No shard passes T + 1, so all still have T: members hold and have started no step from T on. A
 // process outside the view (it was lost, it may run on) gets no span after that span's shard
-// answered, by (b), so it can have at most the least of the a, and start no step above that. If T =
+// answered, by (b). So it can have at most the least of the a, and start no step above that. If T =
 // max(f, a), shards may thus complete step T with its help, when no member has rows in that step,
 // and keep T and T + 1; no replica can start step T + 1.
 //
-// All reach T: a replica has started T - 1 or a shard is at T, so every shard is or was at T - 1 and,
+// All reach T: a replica has started T - 1 or a shard is at T. So every shard is or was at T - 1 and,
 // at most at T, still keeps it. A replica can get T - 1 whole and may start it by the horizon, and
 // the step's slices have owners in the view. Without replicas a shard at T - 1 waits for gradients on
 // their way, or for a process that joins, as it would without a stop. A lesser version would be no

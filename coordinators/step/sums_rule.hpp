@@ -3,8 +3,8 @@
 // Clipping by the global norm, or a rule that looks at the whole model, needs one more round before a
 // step's update: each shard adds up its numbers (the squares of the mean gradient; products of vectors),
 // block by block, and sends them to the others. Each adds those of all blocks in one tree over block
-// indices, so the totals have the same bits whichever shard holds which block, and every shard comes to
-// the same update on its own.
+// indices. So the totals have the same bits for any placement of blocks, and every shard computes the
+// same update on its own.
 //
 //   step != own version               -> stale or early: ignored
 //   blocks outside the model          -> malformed: ignored
@@ -12,8 +12,8 @@
 //   a block known with other numbers  -> conflict: equal work gave different bits; the run must end
 //   otherwise                         -> accepted
 //
-// Nothing arrives early: a shard's sums of step v + 1 need gradients of v + 1, those need every
-// span of version v + 1, and this shard's span of v + 1 needs all sums of step v.
+// Nothing arrives early. A shard's sums of step v + 1 need gradients of v + 1; those need every
+// span of version v + 1; and this shard's span of v + 1 needs all sums of step v.
 
 #pragma once
 

@@ -232,8 +232,8 @@ private:
 };
 
 // Room for large tables and buffers. Touching fresh memory in pages of 4 KiB costs more than
-// reading a file into it, and looking pages up costs a share of every sweep through a model; the
-// kernel gives pages of 2 MiB on request.
+// reading a file into it. Looking pages up costs a share of every sweep through a model. The kernel
+// gives pages of 2 MiB on request.
 
 inline constexpr size_t large_page_bytes = size_t{2} << 20;
 

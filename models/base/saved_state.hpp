@@ -1,6 +1,6 @@
-// Saved state: what an object remembers from one version to the next, as vectors of the model's size
-// and a few numbers, the two forms that a checkpoint has room for. An object that goes on from it
-// gives the bits of one that never stopped.
+// Saved state: what an object remembers from one version to the next. It has the two forms of a
+// checkpoint: vectors of the model's size and a few numbers. An object that goes on from it gives
+// the bits of one that never stopped.
 //
 //   object --save--> state_saver --> saved_state --> state_loader --load--> another object
 //

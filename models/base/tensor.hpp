@@ -4,9 +4,9 @@
 //   std::cout << xt::mean(weight) << '\n';
 //   float_matrix scores = matrix_product(rows, xt::transpose(weight));
 //
-// A view lives no longer than the memory it looks at. Element-wise expressions of + - * / and xt::sqrt have the same bits on
-// every machine where the compiler may not fuse (-ffp-contract=off, which comes with the package), and so has
-// matrix_product. xt::linalg has not: its bits are those of the BLAS that is linked. Nor have sums of xtensor, whose order
+// A view lives no longer than the memory it looks at. matrix_product has the same bits on every machine. So have
+// element-wise expressions of + - * / and xt::sqrt, where the compiler may not fuse (-ffp-contract=off, which comes
+// with the package). xt::linalg has not: its bits are those of the linked BLAS. Nor have xtensor's sums, whose order
 // follows from vector registers, and xt::exp and its kin, which are the C library's.
 
 #pragma once

@@ -108,8 +108,8 @@ struct sparse_dense_layer {
 // Products of a dense layer with one output, one sweep over its rows each.
 //
 // Instead of chains of fused multiply-adds (models/math/products.hpp) sums run in 16 fixed lanes along each row, which
-// gives the same bits with every instruction set as well. Each row is read once, and rows that lie in a cache from the
-// product before are read from there (neural_network.cpp takes linear models through in pieces for that).
+// gives the same bits with every instruction set as well. Each row is read once, and from the cache if the product
+// before left it there (neural_network.cpp takes linear models through in pieces for that).
 //
 // Shapes: R rows, I inputs, row-major.
 

@@ -1,11 +1,11 @@
 // Elementary functions from additions and multiplications alone.
 //
 // libm picks other code on other processors, and a vectorised version next to a scalar one rarely
-// agrees in the last bit. These functions use only IEEE operations in a fixed order, so they give
-// the same bits on every machine, in every vector width, for the body of an array and its tail
-// (compiled with -ffp-contract=off). All are branch-free, so that loops over them vectorise.
-// Accuracy: results of float functions are within 1 unit in the last place; of double functions
-// within 1e-15 relative (elementary_test.cpp compares with libm in long double).
+// agrees in the last bit. These functions use only IEEE operations in a fixed order, compiled with
+// -ffp-contract=off. So they give the same bits on every machine, in every vector width, for the
+// body of an array and its tail. All are branch-free, so that loops over them vectorise. Accuracy:
+// results of float functions are within 1 unit in the last place; of double functions within 1e-15
+// relative (elementary_test.cpp compares with libm in long double).
 
 #pragma once
 

@@ -1,9 +1,10 @@
 // What an instruction set brings to products (products.hpp): how it computes a strip of a result, and how operands are
 // laid out for that.
 //
-// A source of kernels is compiled for its instruction set, so it includes this header, product_strip.hpp, product_lines.hpp
-// and intrinsics alone, and defines nothing outside an unnamed namespace but its table: of an inline function that many
-// sources have, the linker keeps one, and that one might run on a processor that lacks the set. scripts/check-laws sees to it.
+// A source of kernels is compiled for its instruction set. So it includes this header, product_strip.hpp,
+// product_lines.hpp and intrinsics alone, and only its table is outside an unnamed namespace. The linker keeps one
+// copy of an inline function of many sources: it might run on a processor that lacks the set. scripts/check-laws sees
+// to it.
 
 #pragma once
 

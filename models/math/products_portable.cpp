@@ -1,5 +1,5 @@
-// Products on any processor. Where there is no instruction for a fused multiply-add it is put together from additions
-// and multiplications of doubles, exactly, at a 25th of the speed.
+// Products on any processor. Without an instruction for a fused multiply-add, additions and multiplications of
+// doubles make one, exactly, at a 25th of the speed.
 
 #include "models/math/product_kernels.hpp"
 

@@ -1,6 +1,6 @@
-// Dropout (Srivastava et al. 2014), in its inverted form: while training, each unit of a hidden
-// layer is silenced with probability p and the others are multiplied by 1 / (1 - p), so that the
-// expected output is the one of evaluation, where nothing is dropped.
+// Dropout (Srivastava et al. 2014), in its inverted form: training silences each unit of a hidden
+// layer with probability p and multiplies the others by 1 / (1 - p). So the expected output is that
+// of evaluation, where nothing is dropped.
 //
 // Whether a unit is silenced depends on (seed, step, layer, number of the row, unit) alone, never
 // on which replica computes the row or in which slice it is.

@@ -26,7 +26,7 @@ namespace troupe {
 //   [ what stands before, whole ] -- rows [y | x], side by side --> [ the pair, in parts ]
 //
 // So the replica that finishes the sum over the parts, with its bias and the x that passes by, has x at
-// hand, and a replica with the derivative of all rows takes the gradient of what stands before.
+// hand. And a replica with the derivative of all rows takes the gradient of what stands before.
 
 /// What is computed as one segment, or two.
 struct chain_block {

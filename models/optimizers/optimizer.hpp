@@ -1,7 +1,7 @@
 // Optimizers: how a gradient moves parameters.
 //
-// A rule is applied to a piece of the parameters at a time, so a shard can hold any range of them
-// and work in pieces that fit a cache. The new parameters go to other memory than the old ones: old
+// A rule works on one piece of the parameters at a time. So a shard can hold any range of them and
+// work in pieces that fit a cache. The new parameters go to other memory than the old ones: old
 // versions stay readable while a step is under way.
 
 #pragma once

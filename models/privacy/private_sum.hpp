@@ -1,8 +1,8 @@
 // A private sum: clients' updates clipped to a norm, added as integers (models/merging/ring_sum.hpp), and
 // noise added to each of the sum's words before they are used.
 //
-// An update of norm |d| is scaled by min(1, C / |d|), so that one client moves the sum by C at most, and
-// then rounded to a grid of 2^-f, which moves each of its P elements by half a step at most:
+// An update of norm |d| is scaled by min(1, C / |d|), so that one client moves the sum by C at most.
+// Then it is rounded to a grid of 2^-f, which moves each of its P elements by half a step at most:
 //   C' = C + sqrt(P) 2^-(f+1)
 // is the sum's sensitivity to a client. The noise is a discrete Gaussian of deviation z C' 2^f steps:
 // exact integers on exact integers, so that no lowest bits of a float give clients away.

@@ -11,10 +11,9 @@
 // are read as shape[0] rows.
 //
 // The rule is not element-wise: it needs sums over whole tensors. Its state is two slots of the
-// model's size, in which tensor X with its first element at o keeps R (or V) from o on in slot 0
-// and C from o on in slot 1; the rest stays 0. So a checkpoint needs to know no tensor's shape; the
-// memory the paper saves is not saved. All sums are in double, in fixed order: the same bits on
-// every machine.
+// model's size. Tensor X with its first element at o keeps R (or V) from o on in slot 0 and C from
+// o on in slot 1; the rest stays 0. So a checkpoint needs to know no tensor's shape; the memory the
+// paper saves is not saved. All sums are in double, in fixed order: the same bits on every machine.
 
 #pragma once
 

@@ -26,8 +26,8 @@
 //      v
 //   converged: parameters and point stay as they are
 //
-// A point is good when f falls by 1e-4 of what the slope g d promises (Armijo), or when f is level
-// to rounding and the slope at the point shows that the line's minimum was not passed by much
+// A point is good when f falls by 1e-4 of what the slope g d promises (Armijo). It is also good
+// when f is level to rounding and the slope shows that the line's minimum was not passed by much
 // (Hager & Zhang 2005): a float loss does not show the last digits of the parameters. Level is up
 // to 1e-6 above the lowest accepted f, so f never rises by more than that in all. A shortened rate
 // is the minimum of the parabola through what is known, between 0.1 and 0.5 of the rate. A pair is
