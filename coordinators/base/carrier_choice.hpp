@@ -1,4 +1,4 @@
-// How pieces of vectors go between two processes: what a cluster file may ask for, and what is.
+// How pieces of vectors go between two processes: what a cluster file may ask for, and what is in use.
 
 #pragma once
 

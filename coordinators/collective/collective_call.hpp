@@ -1,5 +1,5 @@
-// What the members of a collective say: the call of a round, its parts on their way, its end. Plain
-// structs: actors give them a form on a wire.
+// The messages of a collective's members: the call of a round, its parts on their way, its end.
+// Plain structs: actors give them a form on a wire.
 
 #pragma once
 

@@ -10,7 +10,7 @@
 //   part of a round that has not begun here         -> kept, and checked when it begins
 //   part that is here already, alike                -> ignored
 //   part of another kind, root, count or size, or a
-//   piece that nobody has asked for                 -> the round fails
+//   piece that was not granted                      -> the round fails
 //   a member is lost and has not sent all, or is
 //   still to be sent something                      -> the round fails, and later ones do
 //   the deadline is over                            -> the round fails

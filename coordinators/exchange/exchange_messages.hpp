@@ -1,5 +1,5 @@
-// Exchange messages: what tensor exchanges of two processes say to each other, and what an exchange
-// asks its owner to do. Plain structs: actors give them a form on a wire.
+// Exchange messages: what the tensor exchanges of two processes send each other, and what an
+// exchange asks its owner to do. Plain structs: actors give them a form on a wire.
 
 #pragma once
 

@@ -3,8 +3,8 @@
 //
 //   piece                                                        verdict      what happens
 //   ------------------------------------------------------------------------------------------
-//   of a kind, part or elements that nobody expects, or that are
-//     made in this process                                       unexpected   nothing
+//   of a kind, part or elements that are not expected, or made in
+//     this process                                               unexpected   nothing
 //   of a later key (of a later term)                             early        nothing
 //   of an earlier key (of an earlier term), or older than the
 //     newest three keys that are gathered                        stale        nothing

@@ -18,7 +18,7 @@ namespace {
 //
 //   what has lost its carrier        goes to
 //   a partition                        a spare, the first one, of groups that lack least first
-//   a group that spares do not fill  nobody: the group is dissolved, the one that lacks most first. Its
+//   a group that spares do not fill  none: the group is dissolved, the one that lacks most first. Its
 //                                    living replicas are spares, and preferred for what they carried
 //   slices of a dissolved group      all groups: slices are split anew, evenly
 //

@@ -18,8 +18,8 @@
 //
 //   stopped --start--> running --stop--> stopped
 // While stopped, gradients queue; `start` applies what queued, `stop` applies what is left of an
-// unfinished round: nothing handed in is lost, unless `clear` drops it. Both say how many updates
-// were made and how many could not be: running is not the same as going well.
+// unfinished round: nothing handed in is lost, unless `clear` drops it. Both return how many updates
+// were made and how many were refused, because a running coordinator may still fail to learn.
 
 #pragma once
 

@@ -1,7 +1,7 @@
-// The privacy budget: what the releases of a run come to, and whether there may be another.
+// The privacy budget: how much the releases of a run have spent, and whether there may be another.
 //
-// Every release counts that ever left the run, in whichever of its lives: those too that a roll-back
-// made useless, and attempts at a round that was made again.
+// Every release that ever left the run counts, in any of its lives: also those that a roll-back made
+// useless, and attempts at a round that was made again.
 
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // The unit of work is a tile: one segment of one item, one way. Items are the slices of a step, or
 // the chunks of an evaluation, which go forward only. A replica does the tiles of its own segments
-// one after the other, and between two of them it looks what has come:
+// one after the other, and between two of them takes in what has come:
 //
 //   tile of segment s   is ready when                                 makes
 //   forward             x of s is here                                activations: x of s + 1
