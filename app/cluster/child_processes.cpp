@@ -175,7 +175,7 @@ void child_processes::poll_once(int timeout_ms) {
       who.push_back(i);
     }
   if (poll(waiting.data(), waiting.size(), timeout_ms) <= 0)
-    return; // a signal, or time is up: the caller looks
+    return; // a signal, or time is up: the caller checks
   for (size_t i = 0; i < who.size(); ++i)
     if (waiting[i + 1].revents != 0)
       read_output(children_[who[i]]);

@@ -19,8 +19,8 @@ namespace troupe {
 
 namespace {
 
-// What the environment and `--set` say of a cluster: keys of all nodes, such as timeouts.lost_after
-// or insecure. Everything else they say is the job's.
+// The keys of a cluster that the environment and `--set` give: those of all nodes, such as
+// timeouts.lost_after or insecure. All others are the job's.
 
 struct cluster_overrides {
   environment variables;                     ///< of the job
@@ -47,7 +47,7 @@ bool is_cluster_word(const std::string& name) {
   return std::ranges::find(top_words(), name) != top_words().end();
 }
 
-// Each once: what may begin a line of a cluster file.
+// The words that may begin a line of a cluster file, each once.
 std::vector<std::string> words_and_sections() {
   auto result = top_words();
   for (const auto& key : job_keys())
@@ -232,7 +232,7 @@ private:
     nodes_.push_back(std::move(node));
   }
 
-  // The named file first: what stands here wins over it.
+  // The named file first: keys of this file win over it.
   void read_job(const std::vector<std::string>& sets, const environment& variables) {
     std::string job_file = path_;
     if (job_entry_) {
@@ -390,7 +390,7 @@ private:
 
   void check_timeouts() {
     const auto& x = settings_.timeouts;
-    // Of the two the one that was set from outside, or stands in the file at all.
+    // Of the two keys the one that was set from outside, or stands in the file at all.
     const bool is_late =
       outside_.has("timeouts.lost_after") ||
       (!outside_.has("timeouts.heartbeat") && places_.count("timeouts.lost_after") > 0);

@@ -84,7 +84,7 @@ std::string certificate_text(const std::string& path, const std::string& content
          date_text(facts.time.end) + " (" + std::to_string(left) + " days)\n";
 }
 
-// What is beside it: the other file of the pair.
+// Names the other file of the pair.
 std::string pair_text(const std::string& certificate, const std::string& key) {
   if (!std::filesystem::exists(certificate) || !std::filesystem::exists(key))
     return {};

@@ -142,7 +142,7 @@ rows_header convert_whole(const convert_arguments& x) {
   return rows_header_of(rows, chunk_rows);
 }
 
-// Chunks with rows of less than half of the classes: what a file that is sorted has.
+// Counts chunks with rows of less than half of the classes: a sorted file has many.
 uint64_t poor_chunks(const rows_file& file) {
   const auto& header = file.header();
   uint64_t result = 0;
@@ -236,8 +236,8 @@ int data_inspect_command(const std::string& path, bool json_wanted) {
   });
 }
 
-/// Reads a file of rows whole and holds it against its checksums: "FILE: ok", or each chunk that is
-/// damaged and 65.
+/// Reads a file of rows whole and compares it with its checksums: "FILE: ok", or each damaged chunk
+/// and 65.
 int data_check_command(const std::string& path, bool quiet) {
   const rows_file file{path};
   const auto& header = file.header();

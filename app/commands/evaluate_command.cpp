@@ -275,7 +275,7 @@ json bins_of(const summed_metric<calibration_metric>& calibration) {
   return result;
 }
 
-/// Nothing of it exists where a model gives no probabilities.
+/// Adds nothing where a model gives no probabilities.
 void add_scores(const std::optional<class_judgement>& scores, json& out) {
   const auto whole = scores ? scores->auc.rule.macro(scores->auc.sums) : std::nullopt;
   out["auc"] = whole ? json(whole->value) : json(nullptr);

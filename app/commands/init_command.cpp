@@ -26,7 +26,7 @@ namespace troupe {
 
 namespace {
 
-// A first job for a file: what to learn from what, said with how sure that is.
+// A first job for a file: what to learn from what, and how sure each guess is.
 
 /// Columns of a file of a header and rows, by their use.
 struct job_proposal {
@@ -51,7 +51,7 @@ struct job_proposal {
 
 /// Whole numbers of so few values are taken for classes.
 constexpr size_t classes_max = 20;
-/// With fewer rows nothing is kept aside to stop by.
+/// With fewer rows the job keeps none aside for early stopping.
 constexpr uint64_t rows_for_validation = 300;
 
 std::string lower(std::string text) {
@@ -327,7 +327,7 @@ std::string proposed_job(const csv_facts& facts, const job_proposal& x, const st
 
 namespace fs = std::filesystem;
 
-/// Enough to know columns by, and read in a second or two.
+/// Enough to know the columns, and read in a second or two.
 constexpr uint64_t rows_looked_at = 200'000;
 
 std::string output_of(const init_arguments& x) {

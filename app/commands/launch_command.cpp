@@ -27,7 +27,7 @@ namespace troupe {
 
 namespace {
 
-// Each writes its own; they are merged when all have ended.
+// Each node writes its own timeline; the launcher merges them when all have ended.
 std::string trace_of_node(const train_arguments& arguments, const std::string& name) {
   return arguments.trace + "." + name;
 }
@@ -115,14 +115,14 @@ void report(const child_processes& children, const launch_rule& rule) {
                        rule.exit_code() == 0));
 }
 
-// What cannot be removed the node cannot write either, and says so.
+// A file that the launcher cannot remove the node cannot write either, and reports.
 void remove_traces_of_nodes(const train_arguments& arguments, const cluster_plan& plan) {
   std::error_code ignored;
   for (const auto& node : plan.nodes)
     std::filesystem::remove(trace_of_node(arguments, node.name), ignored);
 }
 
-// Of nodes that were killed there is nothing.
+// Killed nodes leave no timeline.
 void merge_traces_of_nodes(const train_arguments& arguments, const cluster_plan& plan) {
   std::vector<std::string> files;
   std::error_code ignored;
@@ -192,7 +192,7 @@ int run_launch(const train_arguments& arguments, std::string& job_name) {
   launch_rule rule{{cluster.plan.nodes.size(), 0}}; // the director was started first
   wait_for_all(children, rule);
   report(children, rule);
-  if (rule.first_failure()) // what they left, the killed ones too
+  if (rule.first_failure()) // takes in the flight recorders' files, of killed nodes too
     take_in_and_tell(arguments.flight, absolute_run_directory(cluster.job.value));
   if (!arguments.trace.empty())
     merge_traces_of_nodes(arguments, cluster.plan);

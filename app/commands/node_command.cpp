@@ -80,7 +80,7 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
   return result;
 }
 
-// Before there is an actor system.
+// The place as it is before the actor system starts.
 run_place place_before_start(const chosen_node& here, const node_arguments& arguments) {
   auto result = place_of(here, arguments);
   result.new_threads = thread_count(here.cluster.job.value) + 1; // and the actor system's owner
@@ -109,7 +109,7 @@ networked_end take_part(const chosen_node& here, const node_arguments& arguments
   return result;
 }
 
-// Nodes that start by hand dial every two seconds at the latest.
+// Nodes started by hand dial at least every two seconds.
 constexpr milliseconds finished_patience{5'000};
 
 void tell_others(const chosen_node& here, const node_arguments& arguments, const job& x,
@@ -124,7 +124,7 @@ constexpr const char* warning_without_checkpoints =
   "troupe: warning: no checkpoints are written: when a node with shards is lost, training starts "
   "from version 0. Leave out checkpoint.every_steps = 0, or give shards to the director alone\n";
 
-// Also under --quiet: another machine than was thought did the work.
+// Also under --quiet: other machines than planned did the work.
 void warn_of_missing(const cluster_plan& plan, size_t took_part) {
   const auto expected = static_cast<size_t>(
     std::ranges::count_if(plan.nodes, [](const cluster_node& x) { return !x.is_spare(); }));

@@ -226,7 +226,7 @@ void require_text_model(const saved_model& model) {
                   model.path, "train it with model.loss = \"categorical-cross-entropy\"");
 }
 
-/// The window before the first character that is written.
+/// The window before the first generated character.
 std::vector<float> window_of(const saved_model& model, std::string_view prompt) {
   const vocabulary known{model.classes};
   const auto none = static_cast<float>(known.size());
@@ -256,8 +256,8 @@ size_t drawn(std::span<const float> probabilities, double place) {
   return likeliest_class(probabilities); // they add up to a little less than 1
 }
 
-/// Draws each character from the probabilities that the model gives after those before it, and prints it, in UTF-8, when
-/// it is there. Where the window begins before the prompt does, its characters are none: the code behind the last one.
+/// Draws each character from the probabilities that the model gives after those before it, and prints it at once, in
+/// UTF-8. Where the window begins before the prompt does, its characters are none: the code behind the last one.
 ///
 /// Throws failure(usage) when the model was not trained on a text, gives no probabilities, or the prompt has a
 /// character that it does not know.

@@ -97,7 +97,7 @@ void add_node(command_line& x) {
   node->callback([&x] { x.chosen = [&x] { return troupe::node_command(x.node); }; });
 }
 
-// What a secured cluster is asked with.
+// Adds the options for asking a secured cluster.
 template <class Arguments>
 void add_visit_options(CLI::App& command, Arguments& x) {
   auto* certificate =
@@ -265,8 +265,8 @@ std::string set_hint(const CLI::App& command, const std::string& word, const cha
   return "keys of a job are set by --set " + *key + "=" + value;
 }
 
-// What to say of a command line that was refused: the first word that the innermost command given
-// does not know is most often the reason.
+// The failure for a refused command line: most often its reason is the first word that the
+// innermost given command does not know.
 failure usage_failure(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const CLI::App* command = &app;
   std::string path = app.get_name();

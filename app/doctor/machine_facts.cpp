@@ -80,7 +80,7 @@ port_state tried(const std::string& address) {
   }
 }
 
-// To wait longer than this for a name server's answer is a fault of its own.
+// A name server that takes longer to answer is a fault of its own.
 constexpr milliseconds name_patience{5'000};
 
 bool is_known(const std::string& address) {
@@ -148,7 +148,7 @@ folder_facts look_at_folder(const std::string& path) {
 port_state look_at_port(const cluster_node& node) {
   if (!is_known(node.address))
     return port_state::unknown_host;
-  // Whether the node's place is here: "0.0.0.0:7400" to listen on could be bound on any machine.
+  // Whether the node belongs to this machine: "0.0.0.0:7400" to listen on could be bound on any.
   endpoint dialled;
   read_address(node.address, dialled);
   if (!is_any_address(dialled) && tried(with_any_port(node.address)) == port_state::elsewhere)

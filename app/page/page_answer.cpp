@@ -38,7 +38,7 @@ std::string head(unsigned status, std::string_view more) {
                      std::string_view{reason.data(), reason.size()}, safety, more);
 }
 
-/// Whether training moves, or has finished: what a supervisor asks.
+/// For a supervisor: whether training moves, or has finished.
 bool is_ready(const page_feed& feed) {
   const auto run = feed.run();
   return run.is_object() && run.value("phase", "") != "waiting" &&

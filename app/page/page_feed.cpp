@@ -137,7 +137,7 @@ void page_feed::take_row() {
   ++curves_changed_;
 }
 
-// A director that is asked says how things are, not what happened.
+// A director's status says how things are, not what happened: events are its differences.
 void page_feed::note_changes(const json& before, double now) {
   const auto old_states = states_of(before);
   for (const auto& [name, state] : states_of(status_))
@@ -245,7 +245,7 @@ json summary_in(const std::filesystem::path& file) {
   return result;
 }
 
-// A summary says most things by the names that a status has for them.
+// A summary has most figures under the names that a status has for them.
 json status_from(json summary, const std::vector<history_row>& rows) {
   const auto steps = rows.empty() ? 0 : rows.back().steps;
   if (summary.is_null())

@@ -41,7 +41,7 @@ struct page_opening {
   std::string address{}; ///< as page_server::address
 };
 
-/// The start of a run waits for as long.
+/// The start of a run may wait this long.
 constexpr milliseconds lookup_time_max{5'000};
 
 constexpr const char* form_hint = "an address of the page is PORT or HOST:PORT";
@@ -147,7 +147,7 @@ using steady = std::chrono::steady_clock;
 /// listener stays readable, and polling it would not wait.
 constexpr milliseconds accept_pause{100};
 
-/// A visitor: what came of its request, or what is still to be sent to it.
+/// A visitor: the part of its request that came, and the part of the answer that is not sent yet.
 struct visit {
   channel connection;
   steady::time_point deadline;
@@ -273,7 +273,7 @@ private:
       one.connection.say_no_more();
   }
 
-  // A socket that is closed with bytes unread takes back what was sent last.
+  // Closing a socket with unread bytes would discard what was sent last.
   static void await_end(visit& one) {
     std::string unread;
     one.is_over = one.connection.read(unread).is_over;

@@ -183,7 +183,7 @@ std::vector<labelled> phases_of(const json& status) {
   return result;
 }
 
-// Of a row whatever has no name of its own above: "test_auc".
+// The figures of a row that have no name of their own above: "test_auc".
 std::vector<labelled> own_metrics_of(const json& row) {
   std::vector<labelled> result;
   for (const auto& [key, value] : row.items()) {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t names_shown_max = 8;
 
-// Without a header columns are called by their index: those are no names to compare.
+// Without a header columns are called by their index: such names are not compared.
 bool has_names(const std::vector<std::string>& names) {
   const auto is_index = [](const std::string& name) {
     return std::ranges::all_of(name, [](char letter) { return letter >= '0' && letter <= '9'; });
@@ -136,7 +136,7 @@ file_format format_option(const saved_model& model, const data_arguments& data) 
                 "the formats are auto, " + all_names<file_format>());
 }
 
-// Without names there is nothing to say of columns but their number, so more are only counted.
+// Of columns without names only the number can be reported, so the reader counts further ones.
 std::unique_ptr<array_reader> open_array(const saved_model& model, const data_arguments& data) {
   const auto columns = model.network->feature_count() + model.target_names.size();
   return std::make_unique<array_reader>(data.file, std::max(columns, csv_options{}.columns_max));
@@ -149,7 +149,7 @@ std::string labels_for(const saved_model& model, const row_reader& reader,
   return data.labels_file.empty() && features_only ? labels_beside(data.file) : data.labels_file;
 }
 
-// Columns of a file that names them, as the model does: features in any order, and whatever else.
+// Columns of a file with names, matched with the model's: features in any order, and all others.
 struct named_columns {
   std::vector<size_t> features;
   std::vector<size_t> targets;
@@ -178,7 +178,7 @@ std::vector<bool> marked(const row_reader& reader, const std::vector<size_t>& co
                 "call the columns as the model does, in any order, or leave the header out");
 }
 
-// What is no feature is the target where one is needed and nothing else is left.
+// The only column that is no feature is the target where one is needed.
 named_columns match_names(const saved_model& model, const row_reader& reader,
                           const std::string& target, target_wish wish) {
   const auto count = model.target_names.size();

@@ -22,7 +22,7 @@ double seconds(uint64_t ns) {
   return static_cast<double>(ns) / 1e9;
 }
 
-// Whatever the file says: up to the year 9999.
+// At most the year 9999, whatever the file says.
 std::string date(uint64_t unix_ms) {
   constexpr uint64_t second_max = 253'402'300'799;
   const auto time = static_cast<std::time_t>(std::min(unix_ms / 1000, second_max));

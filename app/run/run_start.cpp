@@ -51,7 +51,7 @@ struct resolved_job {
   uint64_t last_version;
 };
 
-// A job file that was changed by hand may be no job any more: then nothing is known of its rules.
+// A job file that was changed by hand may not be a job any more: then its rules are unknown.
 bool has_same_rules(const run_directory& folder, const job& x) {
   try {
     const auto old = load_job(folder.file(job_file_name), {}, {});

@@ -91,7 +91,7 @@ bool with_actor_system(std::unique_ptr<system_config> config,
   std::promise<void> ended;
   auto is_done = done.get_future();
   auto has_ended = ended.get_future();
-  // What is left behind must own all that it touches: `work` is used before it is done only.
+  // A thread that is left behind must own all that it touches: it uses `work` only before that is done.
   std::thread own{[settings = std::move(config), &work, is_over = std::move(done),
                    has_gone = std::move(ended)]() mutable {
     try {

@@ -143,7 +143,7 @@ struct run_request {
   const trace_output& records;
 };
 
-// What a page cannot show ends no run.
+// Rounds that cannot be read for the page must not end the run.
 std::vector<round_record> earlier_rounds(const run_directory& folder, uint64_t version) {
   try {
     return rounds_of_run(folder.path(), version);
@@ -180,7 +180,7 @@ run_event end_of(const training_result& result) {
                                   "; stopped by " + summary.stopped_by)};
 }
 
-// What begins and ends a run is an event too.
+// The begin and the end of a run are events too.
 void note_begin_and_end(training_inputs& inputs, live_files& files) {
   inputs.on_ready = [&files, event = begin_of(inputs), begin = std::move(inputs.on_ready)] {
     begin();
@@ -256,8 +256,8 @@ training_result train_in(const run_folders& folders, const job& x, training_inpu
   }
 }
 
-// The model first, into the room that was taken for it: a disk that is full costs as little as can
-// be. The summary is written last, and only after all others: it is what makes a run finished.
+// The model first, into the room that was taken for it: so a full disk costs as little as possible.
+// The summary last, after all others: it makes a run finished.
 void write_files(const run_directory& folder, atomic_file& model, training_result& result,
                  const failure* error) {
   auto& summary = result.summary;

@@ -58,7 +58,7 @@ std::string time_left(const training_progress& x) {
 }
 
 /// A figure in two lengths. Where there is no room for all, the one with the highest rank goes
-/// first: how a model does on rows it was trained on says less than on others.
+/// first: figures of training rows say less than others.
 struct shown_figure {
   std::string name;
   std::string short_name;
@@ -120,7 +120,7 @@ std::string bar(const training_progress& x, size_t columns, bool colour) {
   return colour ? "[\033[32m" + full + "\033[0m" + rest + "]" : "[" + full + rest + "]";
 }
 
-/// A line in parts. What says least goes first when it is too long.
+/// A line in parts. When it is too long, the least important part goes first.
 class fitted_line {
 public:
   explicit fitted_line(const training_progress& x)

@@ -73,7 +73,7 @@ std::string name_of(const process_plan& x) {
   return x.name.empty() ? "this" : x.name;
 }
 
-/// Of a replica with this rank.
+/// The process of the replica with this rank.
 std::string process_of(const parallel_plan& plan, size_t rank) {
   for (const auto& x : plan.processes)
     if (std::ranges::find(x.replicas, rank) != x.replicas.end())
@@ -102,7 +102,7 @@ std::string replica_table(const parallel_plan& plan) {
   return table.text();
 }
 
-/// Those causes that any process has bytes for.
+/// The causes for which any process needs bytes.
 std::vector<memory_cause> causes_of(const parallel_plan& plan) {
   std::vector<memory_cause> result;
   for (const auto& [cause, name] : name_table<memory_cause>::entries)

@@ -31,7 +31,7 @@ std::string path_of_archive() {
   return "/proc/self/fd/" + std::to_string(file);
 }
 
-/// Isolated: of the environment, the current folder and the user's own packages nothing is read.
+/// Isolated: Python reads nothing from the environment, the current folder and the user's packages.
 [[noreturn]] void become(const std::string& name, const std::vector<std::string>& options) {
   std::vector<std::string> words{"python3", "-I", "-B", "-X", "utf8", path_of_archive(), name};
   words.push_back("troupe=" + std::filesystem::read_symlink("/proc/self/exe").string());

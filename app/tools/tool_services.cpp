@@ -149,7 +149,7 @@ json digest_of(const std::string& path) {
   }
 }
 
-/// Nothing is locked and nothing is written: a run that is under way does not notice. Throws when a file is damaged.
+/// Locks and writes nothing: a run that is under way does not notice. Throws when a file is damaged.
 std::pair<json, std::map<uint64_t, std::string>> run_facts(const std::string& folder) {
   expect_run(folder);
   const auto loaded = load_job(path_in(folder, job_file_name), {}, {});

@@ -85,7 +85,7 @@ void arriving_tensor::store(const tensor_piece& news, const index_range& part,
     copy_values(source, target.begin());
 }
 
-// What is here moves along.
+// Takes memory of its own; values that are here move there.
 void arriving_tensor::own(const tensor_memory& memory) {
   if (own_.storage)
     return;

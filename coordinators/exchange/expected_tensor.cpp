@@ -50,7 +50,7 @@ piece_verdict expected_tensor::judge_name(const tensor_name& name) const {
                                                    : piece_verdict::malformed;
 }
 
-// Only the newest have several keys, and each of them one tensor.
+// Only expectations of the newest have several keys, each of one tensor.
 bool expected_tensor::has_room_for(uint64_t key) const {
   return !what_.newest || here_.size() < gathered_keys_max ||
          std::ranges::any_of(here_, [&](const auto& x) { return x.name().key <= key; });
@@ -118,8 +118,8 @@ bool expected_tensor::due(moment now) {
   return result;
 }
 
-// Of the newest also those that came in part: should the one that is wanted be gone everywhere,
-// what came of later ones is no longer whole by itself.
+// For the newest also keys that came in part: if no peer has the wanted key any more, a want for
+// that key alone does not complete them.
 std::vector<uint64_t> expected_tensor::asked_keys() const {
   if (what_.newest && what_.key > what_.last_key)
     return {};

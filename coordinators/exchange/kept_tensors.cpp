@@ -6,7 +6,7 @@ namespace troupe {
 
 namespace {
 
-/// The same elements of the same thing, whatever its key.
+/// The same elements of tensors whose names differ in the key alone.
 bool is_same_lane(const kept_tensor& a, const kept_tensor& b) {
   auto name = a.of;
   name.key = b.of.key;

@@ -18,7 +18,7 @@ auto first_overlap(const Entries& entries, const tensor_name& name, const index_
 
 } // namespace
 
-// What is known cuts the rest in two; each is looked at anew.
+// A known range cuts the rest in two; the loop looks at each anew.
 size_t outgoing_link::add(const tensor_name& name, const index_range& elements, urgency haste) {
   if (elements.begin >= elements.end)
     return 0;

@@ -102,7 +102,7 @@ void tensor_exchange::drop_what_is_gone() {
     });
 }
 
-// Without a link there is no credit: what is added then is asked for.
+// Without a link there is no credit: the peer asks later for what is added then.
 void tensor_exchange::flow(peer_id to, link& way, moment now) {
   while (const auto piece = way.out.next(now))
     send_granted(to, way, *piece);
@@ -183,8 +183,8 @@ piece_verdict tensor_exchange::judge(const tensor_piece& news, moment now, bool 
   return result;
 }
 
-// It says what has come so far: what is still under way then is not sent again. In a message of its own that would be
-// overtaken where credit and wants go different ways.
+// A want carries the credit, so that the peer does not send again what is still under way. In a message of its own
+// the credit could be overtaken where credit and wants go different ways.
 void tensor_exchange::ask(const expected_tensor& x) {
   x.ask(term_, [this](peer_id peer, tensor_want&& question) {
     const auto found = links_.find(peer);

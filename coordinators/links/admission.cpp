@@ -34,7 +34,7 @@ constexpr std::array common_facts{
               "start both with the same job file and settings"},
   common_fact{&process_facts::arithmetic, "arithmetic",
               "one that computes other than everybody is a broken machine or build: leave it out"},
-  // Behind it, of which it may be a consequence.
+  // Behind `arithmetic`: it may differ as a consequence.
   common_fact{&process_facts::kinds, "kinds' own arithmetic",
               "start the same program on both, built alike from the same sources"},
 };
@@ -63,7 +63,7 @@ verdict compare(const process_facts& a, const process_facts& b) {
                                             shown_fact(a.process) + "; start one of them again");
   for (const auto* director : {&a, &b}) {
     const auto& other = director == &a ? b : a;
-    // Not for good: the director may be about to say the term that it has begun.
+    // Not for good: the director may be about to announce the term that it has begun.
     if (director->is_director && director->term < other.term)
       return {verdict_kind::later,
               shown_fact(director->node) + " leads term " + std::to_string(director->term) +
@@ -107,7 +107,7 @@ bool has_key(std::string_view text, std::string_view key) {
   return false;
 }
 
-// A job's keys have a dot, and its numbers are their bits in 16 hexadecimal digits: people are shown the number.
+// A job's keys have a dot, and its numbers are their bits in 16 hexadecimal digits: people see the number.
 std::string with_numbers(std::string_view key, std::string_view text) {
   std::string result;
   while (!text.empty()) {

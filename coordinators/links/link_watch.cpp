@@ -8,7 +8,7 @@ namespace troupe {
 
 namespace {
 
-/// Bytes a second are those of so long.
+/// Bytes a second are the mean over this time.
 constexpr milliseconds rate_window{5'000};
 
 } // namespace
@@ -54,7 +54,7 @@ std::vector<link_figures> link_watch::figures(moment now, size_t count_max) cons
   std::vector<link_figures> result;
   for (const auto& [ends, x] : ways_) {
     if (x.number != x.other_number || x.came.empty() || x.sent == 0)
-      continue; // one of the two speaks of another link, or has not spoken
+      continue; // one end reports another link, or has not reported
     link_figures one{ends.first,
                      ends.second,
                      x.sent,

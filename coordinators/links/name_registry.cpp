@@ -8,7 +8,7 @@ name_registry::advice name_registry::on_candidate(const std::string& name,
   const auto& holder = place->second;
   if (is_new)
     return advice::let_in;
-  if (holder.at == phase::promised) // its gate still has it, and lets go of it in time
+  if (holder.at == phase::promised) // its gate still has the connection, and gives it up in time
     return advice::later;
   if (holder.who == who)
     return advice::replace;

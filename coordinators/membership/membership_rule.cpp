@@ -248,7 +248,7 @@ void membership_rule::remove(size_t order, const std::string& why) {
   place.reset();
 }
 
-/// While no spans are out, those that could take some.
+/// True when its loss costs spans; while no term runs, when it has shards to take some.
 bool membership_rule::is_costly(const std::string& name) const {
   if (phase_ != phase::running)
     return std::ranges::any_of(

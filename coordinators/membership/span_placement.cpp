@@ -53,7 +53,7 @@ public:
   }
 
 private:
-  // A block that lies in two tiles is of the one that has more of it.
+  // A block that lies in two tiles belongs to the one with more of it.
   void find_runs(std::span<const replica_place> replicas, std::span<const split_tile> tiles) {
     size_t begin = 0;
     for (const auto& tile : tiles) {
@@ -81,7 +81,7 @@ private:
     return result;
   }
 
-  // ---- Runs to those that contribute them ----
+  // ---- Runs to the members that contribute them ----
 
   std::vector<owned_blocks> share_runs() {
     while (auto* run = worth_most())
@@ -141,7 +141,7 @@ private:
     });
   }
 
-  // ---- Even spans to those that contribute most of them ----
+  // ---- Even spans to the members that contribute most of them ----
 
   std::vector<owned_blocks> split_evenly_near() {
     size_t shard_count = 0;

@@ -92,7 +92,7 @@ private:
     return result;
   }
 
-  /// The later one of two.
+  /// The later group of equals.
   index_range most_gaps() const {
     auto result = groups_.begin();
     for (auto group = groups_.begin(); group != groups_.end(); ++group)
@@ -107,7 +107,7 @@ private:
         group.replicas[rank] = take_spare(rank);
   }
 
-  /// One that carried this already, of a group that was dissolved, or the first.
+  /// A spare that carried this partition in a dissolved group, else the first.
   size_t take_spare(size_t rank) {
     const auto carried =
       std::ranges::find_if(spares_, [&](size_t i) { return rank_of(replicas_[i]) == rank; });
@@ -124,7 +124,7 @@ private:
     groups_.erase(slices);
   }
 
-  /// Groups that are wanted and that spares make up.
+  /// How many more wanted groups the spares make up.
   size_t more_groups() const {
     const auto most = std::min(wanted_, slice_count_);
     return groups_.size() < most
@@ -132,7 +132,7 @@ private:
              : 0;
   }
 
-  /// All slices are taken, and no group has two more than another, or than one that there could be.
+  /// All slices are taken, and no group has two more than another, or than one that spares could make up.
   bool is_fair() const {
     size_t owned = 0;
     size_t largest = 0;

@@ -10,7 +10,7 @@ namespace troupe {
 
 namespace {
 
-// Each gradient on its own, or those that are held together: then the rule says when.
+// Each gradient is a round of its own. Held gradients make one together, and the staleness rule says when.
 gradients_coordinator_options with_rounds(const asynchronous_options& options) {
   auto result = options.gradients;
   const bool holds = options.consistency.mode == consistency_mode::half_synchronous;
@@ -18,7 +18,7 @@ gradients_coordinator_options with_rounds(const asynchronous_options& options) {
   return result;
 }
 
-/// That may be held while nothing is computed: one more, and their step is full.
+/// Gradients that may be held while no trainer computes: one more, and their step is full.
 size_t held_max(const asynchronous_options& options) {
   const bool holds = options.consistency.mode == consistency_mode::half_synchronous;
   return holds ? options.consistency.first_count - 1 : 0;

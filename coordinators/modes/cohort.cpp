@@ -15,7 +15,7 @@ namespace {
 
 using clients = std::vector<uint32_t>;
 
-/// An array of all clients costs 4 bytes each; a table of those that were moved some 50 an invited.
+/// An array of all clients costs 4 bytes each; a table of moved clients some 50 for each invited one.
 constexpr size_t table_share = 16;
 
 random_sequence sequence_of(const cohort_options& x, random_purpose purpose, uint64_t round) {

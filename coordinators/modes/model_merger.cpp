@@ -61,7 +61,7 @@ std::vector<double> weights_of(const merge_options& options,
   return equal_weights(entries.size());
 }
 
-// All models in one layout: their own memory, or `storage` where they had to be laid out anew.
+// All models in one layout: views of their own memory, or of `storage` where they had to be laid out anew.
 std::vector<std::span<const float>> in_one_layout(const std::vector<merge_entry>& entries,
                                                   merged_model& result,
                                                   std::vector<std::vector<float>>& storage) {

@@ -77,7 +77,7 @@ std::optional<parameters_verdict> parameters_coordinator::misfit(const merge_ent
   return std::nullopt;
 }
 
-// True when it took an older one's place.
+// True when the entry took an older one's place.
 bool parameters_coordinator::keep(merge_entry entry) {
   if (options_.trigger == round_trigger::distinct) {
     const auto older = std::ranges::find(entries_, entry.child, &merge_entry::child);
@@ -119,7 +119,7 @@ size_t parameters_coordinator::entries_due() const {
 parameters_outcome parameters_coordinator::add_parameters(merge_entry entry, moment now) {
   if (const auto problem = misfit(entry))
     return refused(*problem, std::string{name_of(*problem)});
-  // Before it waits: a child whose model cannot be merged must not spoil the round of the others.
+  // Checked before it waits: a child whose model cannot be merged must not spoil the round of the others.
   if (auto why = misfit_of(options_.merge, entry))
     return refused(parameters_verdict::misfit, std::move(*why));
   add_child(entry.child);
@@ -170,8 +170,8 @@ parameters_outcome parameters_coordinator::merge_round() {
   auto round = std::exchange(entries_, {});
   round_start_.reset();
   parameters_outcome result;
-  // Caught here although this is no actor's edge: what a round's numbers do not allow shows only in
-  // the middle of the algebra, and is no fault of the caller's.
+  // Caught here although this is no actor's edge: numbers that cannot be merged show only in the
+  // middle of the algebra, and are not the caller's fault.
   try {
     const auto count = round.size();
     if (!move_to(merge(options_.merge, std::move(round)))) {

@@ -257,7 +257,7 @@ private:
       if (const auto& work = work_.replicas[rank].work; fetches() && !work.empty())
         result += node_count(work.slices) * floats(at(m).owned());
     for (const auto& one : result_.links)
-      if (one.to == m) // where they come they are whole numbers again
+      if (one.to == m) // the receiver widens them to float32 again
         result += floats(one.gradients / bytes_of(work_.resolved.training.exchange));
     const auto& optimizer = work_.resolved.optimizer;
     const bool is_whole = scope_of(optimizer.kind) == optimizer_scope::whole_model;
@@ -274,7 +274,7 @@ private:
     return result;
   }
 
-  /// A spare is to have room for whomever it stands in for.
+  /// A spare is to have room for any process that it stands in for.
   void prepare_spares() {
     const auto largest = std::ranges::max_element(
       result_.processes, {}, [](const process_plan& x) { return x.memory.sum(); });

@@ -193,7 +193,7 @@ void director_rule::complete_rows(director_decisions& out) {
   while (phase_ == phase::training && !trained_.empty()) {
     const auto [version, train] = *trained_.begin();
     if (version > next_row())
-      return; // the row before was lost on its way, and will be said again
+      return; // the row before was lost on its way, and will be reported again
     epoch_figures row{version, train, std::nullopt, std::nullopt};
     if (needs_evaluation(version) && !evaluate(row))
       return; // chunks are still on their way
@@ -208,7 +208,7 @@ void director_rule::complete_rows(director_decisions& out) {
     return;
   if (last_row_ && is_end(last_row_->version))
     return end_at_last_row(out);
-  // The horizon of a checkpoint between two rows makes none.
+  // The horizon of a checkpoint between two rows makes no row.
   const auto version = horizon_.version;
   if (marked_version_ == version && !horizon_.final && version > row_version() &&
       !options_.plan.is_row(version) && options_.plan.last_row(version) <= row_version())

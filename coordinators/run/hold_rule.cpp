@@ -37,7 +37,7 @@ std::vector<std::string> hold_rule::missing() const {
     return result;
   for (size_t i = 0; i < view_.members.size(); ++i) {
     const auto& who = view_.members[i];
-    // A spare too: it may have had slices in the view before and not know better yet.
+    // A spare too: it may have had slices in the view before and not have this one yet.
     if ((who.replica_count > 0 || view_.holds_spans(i)) && !answers_.contains(who.name))
       result.push_back(who.name);
   }

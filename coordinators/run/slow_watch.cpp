@@ -36,7 +36,7 @@ std::vector<span_of_work> between(const std::vector<named_statistics>& before,
   return result;
 }
 
-/// How much longer than others computing takes has to explain that much of its being late.
+/// The share of its lateness that its longer computing has to explain.
 constexpr double explained_min = 0.5;
 
 /// 0 when there are no others, they did not compute, or its computing is not why it is late.
@@ -55,7 +55,7 @@ double computing_ratio(const std::vector<span_of_work>& all, const span_of_work&
 
 } // namespace
 
-// Counts that go back are those of another life.
+// Counts that go back belong to another life.
 void slow_watch::on_figures(const std::vector<named_statistics>& all, moment now) {
   if (!is_due(now))
     return;

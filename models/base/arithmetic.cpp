@@ -167,7 +167,7 @@ struct probe {
   std::string_view expected;
 };
 
-// Another kind in a table is another hash of its probe, and no other arithmetic: numeric_law_test says which.
+// A new kind in a table changes its probe's hash, and not the arithmetic: numeric_law_test shows which.
 constexpr std::array probes{probe{"products", add_products, "502ada73c23668f7"},
                             probe{"activations", add_activations, "62f93e19515f9442"},
                             probe{"losses", add_losses, "cf6919eabbfa4952"},

@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-// Compressed sparse rows: rows of which only the values other than 0 are kept.
+// Compressed sparse rows: only the values that are there are kept; the others are 0.
 //
 // Row i has the entries [begins[i], ends[i]): pairs of a feature and its value. Entries of all rows lie
 // in two arrays of another owner, those of a batch's rows anywhere in them. So gathering rows copies

@@ -55,7 +55,7 @@ std::span<std::byte> arriving_bytes(number_format format, std::span<float> value
   return std::as_writable_bytes(values).last(values.size() * bytes_of(format));
 }
 
-// In pieces, each copied before it is written over: what is written ends where the next piece begins, or before.
+// In pieces, each copied before it is overwritten: the written values end where the next piece begins, or before.
 void widen(number_format format, std::span<float> values) {
   if (format == number_format::float32)
     return;

@@ -6,7 +6,7 @@ namespace {
 
 constexpr size_t name_bytes_max = 64;
 
-/// With every option; those that are given are of their types.
+/// `x` with every option, the given ones converted to their types.
 component filled(const kind_entry& kind, const component& x) {
   component result{kind.name, {}};
   for (const auto& known : kind.options) {

@@ -44,7 +44,7 @@ struct kind_info {
     false; ///< its models say how several actors compute one (models/network/model.hpp)
 };
 
-/// A kind as all but its own factory see it.
+/// A kind as seen from outside its factory.
 struct kind_entry {
   std::string name;
   kind_info info;

@@ -90,7 +90,7 @@ std::string bound_text(double value, bool is_whole) {
 
 // " in [0, 1)", " >= 1", " from 1 to 64", or nothing.
 std::string range_text(const option_range& x, bool is_whole) {
-  // A type's own bounds are no news.
+  // The bounds of the type itself are not shown.
   const bool has_least = x.least > (is_whole ? -1e9 : -std::numeric_limits<double>::infinity());
   const bool has_most = x.most < (is_whole ? 2e9 : std::numeric_limits<double>::infinity());
   if (has_least && has_most && is_whole)

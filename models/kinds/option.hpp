@@ -78,7 +78,7 @@ inline option_range one_of(std::vector<std::string> choices) {
   return result;
 }
 
-/// A row as all but its own kind see it.
+/// A row as seen from outside its kind.
 struct option_info {
   std::string name;
   option_value fallback; ///< its alternative is the option's type

@@ -50,7 +50,7 @@ struct head_layout {
   size_t heads = 1;      ///< here
   size_t head_width = 1; ///< h
   bool is_causal = false;
-  bool has_out_bias = true; ///< what parts give is added before it
+  bool has_out_bias = true; ///< the sum over parts comes before it
 
   size_t inner() const { return heads * head_width; }
 };

@@ -24,8 +24,8 @@ using floats [[gnu::vector_size(pair * sizeof(float))]] = float;
 using doubles [[gnu::vector_size(pair * sizeof(double))]] = double;
 using words [[gnu::vector_size(pair * sizeof(long long))]] = long long;
 
-// The product of two floats is exact as a double. Its sum with the third is rounded to odd: what is cut off leaves its
-// trace in the last bit, so that the rounding to float, 29 bits above, goes the right way (S. Boldo and G. Melquiond,
+// The product of two floats is exact as a double. Its sum with the third is rounded to odd: the last bit shows whether
+// anything was cut off, so that the rounding to float, 29 bits above, goes the right way (S. Boldo and G. Melquiond,
 // Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd, 2008).
 inline void fuse(float a, const float* b, float* sums) {
   for (size_t l = 0; l < lanes; l += pair) {

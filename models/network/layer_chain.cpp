@@ -97,7 +97,7 @@ private:
     finish(std::move(made), count, out, layer_cut::none);
   }
 
-  /// What parts give is added, and x to it.
+  /// Adds a segment whose parts are summed, and x to the sum.
   void add_pair(std::span<const chain_step> steps, bool reads_carried) {
     const auto read_width = steps.front().does->input_size();
     run_segment made;
