@@ -1,11 +1,12 @@
 #include "actors/protocol/messages.hpp"
 
-#include "actors/protocol/tensor_messages.hpp"
 #include "actors/protocol/wire_fields.hpp"
 
 namespace troupe {
 
 TROUPE_INSPECT(metric_sums, plain(f, "troupe.metric_sums", x.places, x.values))
+
+TROUPE_INSPECT(traffic, f(x.bytes_sent, x.bytes_early, x.resends))
 
 TROUPE_INSPECT(index_range, f(x.begin, x.end))
 

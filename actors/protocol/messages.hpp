@@ -34,8 +34,9 @@
 
 namespace troupe {
 
-// Records of models that are fields of messages.
+// Records of lower rooms that are fields of messages.
 TROUPE_INSPECTED(metric_sums);
+TROUPE_INSPECTED(traffic);
 TROUPE_INSPECTED(index_range);
 TROUPE_INSPECTED(client_quantiles);
 TROUPE_INSPECTED(round_record);

@@ -10,8 +10,6 @@ TROUPE_INSPECT(link_position, f(x.link, x.bytes))
 
 TROUPE_INSPECT(tensor_note, f(x.facts, x.remarks))
 
-TROUPE_INSPECT(traffic, f(x.bytes_sent, x.bytes_early, x.resends))
-
 TROUPE_INSPECT(tensor_name, inspect_fields(f, x.kind, x.term, x.key, x.node, x.part))
 
 TROUPE_INSPECTED(sent_piece) {

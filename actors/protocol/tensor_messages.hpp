@@ -44,7 +44,6 @@ struct sent_stamp : said<link_position> {};
 TROUPE_INSPECTED(speaker);
 TROUPE_INSPECTED(link_position);
 TROUPE_INSPECTED(tensor_note);
-TROUPE_INSPECTED(traffic);
 TROUPE_INSPECTED(tensor_name);
 TROUPE_INSPECTED(sent_piece);
 TROUPE_INSPECTED(sent_want);
