@@ -1,6 +1,6 @@
-// Three actors of an application add up what they have, and hear of it when one of them dies.
+// Three actors of an application add up their values, and are notified when one of them dies.
 //
-// Each is linked to a member of its own, which speaks with the other members. It prints:
+// Each is linked to its own member, which talks to the other members. It prints:
 //
 //   the mean of 3 is 4.00
 //   the mean of 3 is 4.00
@@ -22,7 +22,7 @@ namespace {
 
 using troupe::payload;
 
-// Longer than the members' deadline of 30 s: they say who is to blame, a timeout does not.
+// Longer than the members' deadline of 30 s: their error names the lost member, a timeout does not.
 constexpr std::chrono::seconds timeout{60};
 
 void print_problem(const caf::event_based_actor* self, const caf::error& why) {
@@ -37,7 +37,7 @@ void add_up_again(caf::event_based_actor* self, const troupe::collective_member_
     .then([](const payload&) {}, [=](const caf::error& why) { print_problem(self, why); });
 }
 
-// One of three: adds up, prints the mean, waits until everybody has, and adds up again.
+// One of three: adds up, prints the mean, waits until all have printed it, and adds up again.
 caf::behavior worker(caf::event_based_actor* self, const troupe::collective_member_actor& member,
                      float own, bool has_paper) {
   self->link_to(member);

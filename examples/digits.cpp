@@ -1,5 +1,5 @@
-// The job of examples/digits.toml in code, trained in the program's own actor system. Run it from the folder that
-// holds examples/. It prints:
+// The job of examples/digits.toml in code, trained in the program's own actor system. Run it from
+// the folder that holds examples/. It prints:
 //
 //   030b3454522ea9c74ffaa26418c88861656fadbeb3510f415af4c482a8bb5052
 

@@ -1,4 +1,4 @@
-// An application trains a model inside its own actor system, is told of progress by an actor and
+// An application trains a model inside its own actor system, reports progress by an actor and
 // messages of its own, and then uses the model. It prints:
 //
 //   epoch 10: over 95 % of the test digits are read right
@@ -34,7 +34,7 @@ typename Inspector::result_type inspect(Inspector& f, epoch_done& x) {
   return f(x.epoch, x.good);
 }
 
-// Takes notice of an epoch; says how many it has heard of.
+// Counts epochs; answers with the number of epochs so far.
 using reporter_actor =
   caf::typed_actor<caf::reacts_to<epoch_done>, caf::replies_to<caf::get_atom>::with<uint64_t>>;
 

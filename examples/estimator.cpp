@@ -1,9 +1,9 @@
-// fit, predict, score: a model of irises in a few lines, without a word of actors.
+// fit, predict, score: a model of irises in a few lines, without actors.
 //
 //   build/bin/example_estimator [IRIS.csv]      default examples/data/iris.csv
 //
-// Every third flower is kept for the test. The model file it saves is one that `troupe predict`,
-// `troupe evaluate` and `troupe inspect` read. It prints:
+// Every third flower is for testing. `troupe predict`, `troupe evaluate` and `troupe inspect` read
+// the model file it saves. It prints:
 //
 //   over 90 % of 50 test flowers right: yes
 //   a flower of 5.1 x 3.5, 1.4 x 0.2 cm is of species 0

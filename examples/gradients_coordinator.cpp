@@ -1,13 +1,12 @@
 // Several models on their own data feed one main model.
 //
-// Three gardens each measured one species of iris, and none shows its flowers to the others. Each
-// garden's model computes gradients on its own rows, at the parameters of the main model, and hands
-// in nothing else; the coordinator waits for all three and moves the main model.
+// Three gardens each measured one species of iris, and share no rows. Each garden's model computes
+// gradients on its own rows, at the parameters of the main model, and sends nothing else. The
+// coordinator waits for all three and updates the main model.
 //
 //   build/bin/example_gradients_coordinator [IRIS.csv]      default examples/data/iris.csv
 //
-// A garden that trains alone never learns what the others look like; the main model tells all
-// species apart, though no garden could. It prints:
+// A garden alone knows one species only; the main model tells all species apart. It prints:
 //
 //   garden 1: 50 flowers of species 0
 //   garden 2: 50 flowers of species 1

@@ -1,4 +1,4 @@
-// Linear regression, split every way: the same loss at every step, whoever does the work.
+// Linear regression, split every way: the same loss at every step, on any actors.
 //
 //   build/bin/example_linear_regression_parallel
 //
@@ -6,13 +6,13 @@
 // divides by 2. Rows, inputs and outputs are shared among actors:
 //
 //   single      one actor has everything
-//   data        two have some of the rows each; their gradients are added
+//   data        two actors have some of the rows each; their gradients are added
 //   inputs      two have some of the columns of X and W ("row-parallel"): their products are added
 //   outputs     two have some of the columns of Y, and rows of W ("column-parallel")
-//   2 x 2       two groups have some of the rows each, two in a group some of the outputs
+//   2 x 2       two groups have some of the rows each, two of a group some of the outputs each
 //
-// How products are cut is part of the job (model.cuts): another cut rounds otherwise, in the last of
-// seven digits. Who carries the parts is not: the bits are the same. It prints:
+// The cut of products is part of the job (model.cuts): another cut rounds differently, in the last
+// of seven digits. The placement of parts is not: the bits are the same. It prints:
 //
 //   by hand: loss 51.3629, dW -6.776 -26.390 -6.716 -26.241, db -6.776 -6.716
 //   cut by inputs: the same to 6 digits; cut by outputs: the same to 6 digits
@@ -72,7 +72,7 @@ hand_worked step_by_hand(layer_cut cut) {
   const auto sums = model.gradient(parameters, rows, gradient, memory);
   model.layout().to_logical(gradient, logical);
   for (auto& value : logical)
-    value /= 4; // sums over samples, until whoever applies them divides
+    value /= 4; // sums over samples, to be divided when they are applied
   return {sums.loss_sum / 4, logical};
 }
 

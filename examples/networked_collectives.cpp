@@ -1,11 +1,11 @@
-// Three processes add up what they have, and hear of it when one of them goes.
+// Three processes add up their values, and are notified when one of them ends.
 //
 //   networked_collectives NAME ADDRESS_OF_A ADDRESS_OF_B ADDRESS_OF_C
 //
 // Start it as a, as b and as c, all with the same addresses, such as 127.0.0.1:4000 127.0.0.1:4001
-// 127.0.0.1:4002. With port 0 it takes a free one, and says on standard error which: those that are
-// named later dial it. c goes after the first line (or, with a further word, stays until it is killed).
-// It prints:
+// 127.0.0.1:4002. With port 0 it takes a free one and prints it on standard error, for the members
+// that come later in the list. c ends after the first line (or, with a further word, stays until
+// killed). It prints:
 //
 //   the mean of 3 is 4.00, 1000000 times
 //   troupe.collective-failed ("round 2: member 2 is lost: its process is gone")
@@ -28,7 +28,7 @@ namespace {
 
 using troupe::payload;
 
-// Longer than the members' deadline of 30 s: they say who is to blame, a timeout does not.
+// Longer than the members' deadline of 30 s: their error names the lost member, a timeout does not.
 constexpr std::chrono::seconds timeout{60};
 constexpr size_t value_count = 1'000'000;
 

@@ -1,12 +1,12 @@
-// A model that goes on learning while it is used, and is not spoiled by bad data.
+// A model that keeps learning while it is used, and rolls back updates by bad data.
 //
 //   build/bin/example_online
 //
 // A machine's temperature follows its load: y = 20 + 5 x, at first. A sensor sends twenty readings
-// at a time to a learner, an actor that keeps the model in use. Then the room gets warmer by 3
-// degrees, and the model follows. Twice something goes wrong: the sensor breaks, and sends what is
-// no number; a technician switches it to Fahrenheit. Both updates are rolled back, with a reason:
-// the second because eight trusted readings would have been predicted much worse. It prints:
+// at a time to a learner, the actor that holds the model. Then the room gets warmer by 3 degrees,
+// and the model follows. Twice something goes wrong: the sensor breaks and sends NaN; a technician
+// switches it to Fahrenheit. The learner rolls back both updates, with a reason: the second one
+// predicts eight trusted readings much worse. It prints:
 //
 //   batch 150: not-finite
 //   batch 250: loss-grew
@@ -59,7 +59,7 @@ troupe::online_options line() {
   shape.loss = troupe::loss_kind::squared;
   troupe::online_options options;
   options.network = std::make_shared<troupe::neural_network>(shape);
-  options.parameters = troupe::buffer{2}; // zeros: it knows nothing yet
+  options.parameters = troupe::buffer{2}; // zeros: an untrained model
   options.rule.optimizer.learning_rate = 0.1;
   options.rule.loss_growth_max = 2;
   options.rule.loss_floor = 10; // square degrees: a warmer room is no fault

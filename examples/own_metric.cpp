@@ -1,6 +1,8 @@
-// A metric of one's own in the troupe command: the share of rows whose class is among the three likeliest.
+// Your own metric in the troupe command: the share of rows whose class is among the three
+// likeliest.
 //
-// This program is the command, on one machine or as nodes of a cluster, with one metric more (docs/open.md):
+// This program is the command, on one machine or as nodes of a cluster, with one metric more
+// (docs/open.md):
 //
 //   build/bin/example_own_metric train examples/digits.toml --set 'training.metrics=["top-3", "auc"]'
 
@@ -24,7 +26,7 @@ public:
 
   size_t sum_count() const override { return 2; } // rows, and those among the likeliest
 
-  // Rows come chunk by chunk: what is added here is all that there is of them.
+  // Rows come chunk by chunk; these sums are all that is kept of them.
   void add(const judged_rows& rows, std::span<double> sums) const override {
     for (size_t i = 0; i < rows.row_count; ++i) {
       const auto row = rows.row(i);

@@ -1,8 +1,9 @@
-// A model of one's own in the troupe command. Its scores see products of features, by K vectors each:
+// Your own model in the troupe command. Its scores have products of features, by K vectors each:
 //
 //   s(x) = w x + 1/2 sum_k (v_k x)^2
 //
-// This program is the command, on one machine or as nodes of a cluster, with one kind more (docs/open.md):
+// This program is the command, on one machine or as nodes of a cluster, with one kind more
+// (docs/open.md):
 //
 //   build/bin/example_own_model train examples/digits.toml --set model.hidden= --set model.kind=quadratic
 

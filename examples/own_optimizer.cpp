@@ -1,9 +1,10 @@
-// An optimizer of one's own in the troupe command: Lion (Chen et al. 2023), whose steps all have the
-// same length. With g the mean gradient, a the learning rate and m the state:
+// Your own optimizer in the troupe command: Lion (Chen et al. 2023), whose steps all have the same
+// length. With g the mean gradient, a the learning rate and m the state:
 //
 //   p' = p - a (sign(beta1 m + (1 - beta1) g) + weight_decay p);  m' = beta2 m + (1 - beta2) g
 //
-// This program is the command, on one machine or as nodes of a cluster, with one kind more (docs/open.md):
+// This program is the command, on one machine or as nodes of a cluster, with one kind more
+// (docs/open.md):
 //
 //   build/bin/example_own_optimizer train examples/digits.toml --set optimizer.kind=lion
 
@@ -31,14 +32,14 @@ public:
 
   size_t slot_count() const override { return 1; } // m
 
-  // Each element by itself: a piece of the parameters is as good as all of them.
+  // Elements are independent, so any piece of the parameters will do.
   void update(const update_step& step, const update_piece& x,
               const optimizer_state& state) const override {
     float* m = state.slot(0).data() + x.offset;
     for (size_t i = 0; i < x.count; ++i) {
       const float g = x.gradient_sum[i] * step.gradient_factor;
       const float c = beta1_ * m[i] + (1 - beta1_) * g;
-      // What is no number must not become a step: NaN is neither above 0 nor below.
+      // NaN must not become a step: it is neither above 0 nor below.
       const float way = c > 0 ? 1.0f : c < 0 ? -1.0f : c;
       x.next[i] = x.parameters[i] - step.learning_rate * (way + decay_ * x.parameters[i]);
       m[i] = beta2_ * m[i] + (1 - beta2_) * g;

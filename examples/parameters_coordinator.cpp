@@ -1,10 +1,9 @@
 // Several models train on their own data, and are merged into one main model every few pushes.
 //
-// Three gardens each measured some irises: most of them of one species, a few of the others, and
-// none shows its flowers to anybody. Each garden trains a model of its own for a while and pushes
-// its parameters; after every three pushes the coordinator merges exactly those three, weighted by
-// their flowers, into the main model, from which all gardens go on. Only parameters ever leave a
-// garden.
+// Three gardens each measured some irises, most of them of one species, a few of the others, and
+// share no rows. Each garden trains a model of its own for a while and pushes its parameters. After
+// every three pushes the coordinator merges exactly those three, weighted by their flowers, into
+// the main model, from which all gardens continue.
 //
 //   build/bin/example_parameters_coordinator [IRIS.csv]      default examples/data/iris.csv
 //
@@ -39,7 +38,7 @@ struct garden {
   troupe::batch rows{};
   troupe::workspace memory{};
 
-  // Starts from the main model, and answers with what it has become.
+  // Starts from the main model, and returns the trained one.
   troupe::const_buffer train(const troupe::const_buffer& main_model) {
     const troupe::buffer values{main_model.size()}, gradient{main_model.size()};
     std::ranges::copy(main_model.values(), values.values().begin());
@@ -63,7 +62,7 @@ troupe::const_buffer train(std::vector<garden>& gardens, bool report) {
   troupe::parameters_coordinator coordinator{options};
   const troupe::buffer zeros{gardens.front().network.layout().size()};
   coordinator.set_parameters(zeros.values());
-  const troupe::moment now{}; // rounds are full by number here, not by time
+  const troupe::moment now{}; // the number of pushes ends a round here, not time
   for (size_t push = 0; push < push_count; ++push) {
     const auto who = push % gardens.size();
     troupe::merge_entry entry;

@@ -1,6 +1,6 @@
-// An application takes part in a cluster as one of its nodes: replicas and a shard of the run live
-// in the application's own actor system, beside an actor of its own that goes on working. The other
-// node is `troupe node`, and directs; examples/cluster/embedded_node.toml says how to start it.
+// An application is a node of a cluster: replicas and a shard of the run live in the application's
+// actor system, beside an actor of its own that goes on working. The other node is `troupe node`,
+// the director; examples/cluster/embedded_node.toml says how to start it.
 //
 //   example_embedded_node [ADDRESS_OF_MAIN ADDRESS_OF_APP]
 //
@@ -31,7 +31,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// To itself: time passes. Whoever asks: for how long it has been kept from its work at the most.
+// A tick to itself; and a question, answered with the longest time it was kept from its work.
 using worker_actor =
   caf::typed_actor<caf::reacts_to<caf::tick_atom>, caf::replies_to<caf::get_atom>::with<double>>;
 
@@ -68,7 +68,7 @@ troupe::cluster_plan plan_of(const std::string& main, const std::string& app) {
   return plan;
 }
 
-// The job of examples/digits.toml: every node must say the same.
+// The job of examples/digits.toml: all nodes must have the same.
 troupe::job digits() {
   troupe::job job;
   job.seed = 6;
