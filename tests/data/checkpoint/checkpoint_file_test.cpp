@@ -7,6 +7,7 @@
 #include "data/checkpoint/checkpoint_output.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/plain_disk.hpp"
 #include "tests/support/some_checkpoint.hpp"
@@ -255,7 +256,7 @@ TEST(checkpoint_file, the_reason_names_the_byte) {
   EXPECT_TRUE(
     reason_with_flip(bytes.size() - 30).starts_with("the checksum of bytes 0 to 24 and "));
   EXPECT_EQ(reason_with_flip(60), "bytes 40 to 64 are not zeros");
-  EXPECT_NE(reason_with_flip(bytes.size() - 1).find("end mark"), std::string::npos);
+  EXPECT_TRUE(test::contains(reason_with_flip(bytes.size() - 1), "end mark"));
   const auto table = 64 + 4 * 2 * large_count;
   EXPECT_TRUE(reason_with_flip(bytes.size() - 24).starts_with("the checksum of the checksums"));
   EXPECT_TRUE(reason_with_flip(table).starts_with("the checksum of the checksums"));
@@ -271,17 +272,10 @@ TEST(checkpoint_file, tensors_that_do_not_fill_the_file_are_refused_before_memor
   const auto record_bytes = static_cast<size_t>(whole[12]) + 256 * static_cast<size_t>(whole[13]);
   const auto begin = whole.size() - 24 - record_bytes;
   const auto counts = begin + 8 + x.job_sha256.size() + 8 + x.arithmetic.size() + 8 + 8;
-  const std::pair<uint64_t, uint64_t> shapes[] = {{4, 2},
-                                                  {6, 2},
-                                                  {5, 1},
-                                                  {5, 3},
-                                                  {uint64_t{1} << 40, 2},
-                                                  {uint64_t{1} << 62, 2},
-                                                  {5, ~uint64_t{0}},
-                                                  {5, ~uint64_t{0} - 1},
-                                                  {0, ~uint64_t{0}},
-                                                  {0, uint64_t{1} << 60},
-                                                  {0, 2}};
+  constexpr uint64_t one = 1, none = 0;
+  const std::pair<uint64_t, uint64_t> shapes[] = {
+    {4, 2},     {6, 2},         {5, 1},     {5, 3},         {one << 40, 2}, {one << 62, 2},
+    {5, ~none}, {5, ~none - 1}, {0, ~none}, {0, one << 60}, {0, 2}};
   for (const auto& shape : shapes) {
     auto& bytes = where.files[path] = whole;
     std::memcpy(bytes.data() + counts, &shape.first, 8);

@@ -3,6 +3,7 @@
 #include "data/model_file/safetensors_header.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -49,13 +50,12 @@ parameter_layout two_tensors() {
 }
 
 void expect_refused(const std::string& content, const std::string& part) {
-  SCOPED_TRACE(part);
   temporary_folder folder;
   auto path = folder.write("model.safetensors", content);
   const auto error = test::failure_of([&] { read_safetensors(path); });
-  EXPECT_EQ(error.code(), failure_code::bad_data);
-  EXPECT_EQ(error.where(), path);
-  EXPECT_NE(error.reason().find(part), std::string::npos) << error.what();
+  EXPECT_EQ(error.code(), failure_code::bad_data) << part;
+  EXPECT_EQ(error.where(), path) << part;
+  EXPECT_TRUE(test::contains(error.reason(), part));
 }
 
 } // namespace
@@ -170,57 +170,47 @@ TEST(safetensors, header_lengths_are_not_believed) {
   expect_refused(length_text(100'000'000) + "{}", "ends inside its header");
 }
 
-TEST(safetensors, headers_that_are_no_json_objects_are_refused) {
-  expect_refused(file_with(""), "not a JSON object");
-  expect_refused(file_with(" {}"), "not a JSON object");
-  expect_refused(file_with("{}\0"s), "not a JSON object");
-  expect_refused(file_with("{} {}"), "not JSON");
-  expect_refused(file_with("{"), "not JSON");
-  expect_refused(file_with("{\"\xe4\":{}}"), "not JSON");
-  expect_refused(file_with("{/**/}"), "not JSON");
-  expect_refused(file_with("{\"a\":1e999}"), "not JSON");
-}
-
-TEST(safetensors, values_of_another_kind_are_refused) {
-  expect_refused(file_with("{\"a\":1}"), "the value of 'a' may not be a number");
-  expect_refused(file_with("{\"a\":null}"), "may not be null");
-  expect_refused(file_with("{\"a\":[]}"), "may not be an array");
-  expect_refused(file_with("{\"a\":\"F32\"}"), "may not be text");
-  expect_refused(file_with("{\"__metadata__\":[]}"), "may not be an array");
-  expect_refused(file_with("{\"__metadata__\":{\"a\":1}}"), "may not be a number");
-  expect_refused(file_with("{\"__metadata__\":{\"a\":{}}}"), "may not be an object");
-  expect_refused(file_with("{" + tensor("a", "2", "[0,8]") + "}"), "may not be a number");
-  expect_refused(file_with("{" + tensor("a", "\"2\"", "[0,8]") + "}"), "may not be text");
-  expect_refused(file_with("{" + tensor("a", "[-2]", "[0,8]") + "}"), "a negative number");
-  expect_refused(file_with("{" + tensor("a", "[2.0]", "[0,8]") + "}"), "a fraction");
-  expect_refused(file_with("{" + tensor("a", "[true]", "[0,8]") + "}"), "true or false");
-  expect_refused(file_with("{" + tensor("a", "[[2]]", "[0,8]") + "}"), "an array");
-  expect_refused(file_with("{" + tensor("a", "{}", "[0,8]") + "}"), "an object");
-  expect_refused(file_with("{\"a\":{\"dtype\":[]}}"), "may not be an array");
-}
-
-TEST(safetensors, nesting_is_refused_at_once_however_deep) {
-  expect_refused(file_with("{\"a\":" + std::string(1'000'000, '[')), "may not be an array");
-}
-
-TEST(safetensors, incomplete_and_doubled_entries_are_refused) {
-  auto a = tensor("a", "[1]", "[0,4]");
-  expect_refused(file_with("{" + a + "," + a + "}", 4), "two entries of the header are called 'a'");
-  expect_refused(file_with("{\"__metadata__\":{},\"__metadata__\":{}}"), "two entries");
-  expect_refused(file_with("{\"__metadata__\":{\"a\":\"\",\"a\":\"\"}}"), "two texts");
-  expect_refused(file_with("{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}"),
-                 "tensor 'a': the key 'data_offsets' is missing");
-  expect_refused(file_with("{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}"), "'shape'");
-  expect_refused(file_with("{\"a\":{\"shape\":[1],\"data_offsets\":[0,4]}}"), "'dtype'");
-  expect_refused(file_with("{\"a\":{\"shape\":[1],\"shape\":[1]}}"), "'shape' comes twice");
-  expect_refused(file_with("{\"a\":{\"size\":[1]}}"), "the key 'size' is unknown");
-  expect_refused(file_with("{" + tensor("a", "[1]", "[0]") + "}"), "not two numbers");
-  expect_refused(file_with("{" + tensor("a", "[1]", "[0,4,8]") + "}"), "not two numbers");
-}
-
-TEST(safetensors, other_types_are_refused_by_name) {
-  expect_refused(file_with("{" + tensor("a", "[1]", "[0,2]", "BF16") + "}", 2),
-                 "tensor 'a': its type is 'BF16'");
+TEST(safetensors, headers_that_do_not_describe_tensors_are_refused) {
+  const auto a = tensor("a", "[1]", "[0,4]");
+  const std::pair<std::string, const char*> headers[] = {
+    {"", "not a JSON object"},
+    {" {}", "not a JSON object"},
+    {"{}\0"s, "not a JSON object"},
+    {"{} {}", "not JSON"},
+    {"{", "not JSON"},
+    {"{\"\xe4\":{}}", "not JSON"},
+    {"{/**/}", "not JSON"},
+    {R"({"a":1e999})", "not JSON"},
+    {R"({"a":1})", "the value of 'a' may not be a number"},
+    {R"({"a":null})", "may not be null"},
+    {R"({"a":[]})", "may not be an array"},
+    {"{\"a\":" + std::string(1'000'000, '['), "may not be an array"},
+    {R"({"a":"F32"})", "may not be text"},
+    {R"({"__metadata__":[]})", "may not be an array"},
+    {R"({"__metadata__":{"a":1}})", "may not be a number"},
+    {R"({"__metadata__":{"a":{}}})", "may not be an object"},
+    {"{" + tensor("a", "2", "[0,8]") + "}", "may not be a number"},
+    {"{" + tensor("a", "\"2\"", "[0,8]") + "}", "may not be text"},
+    {"{" + tensor("a", "[-2]", "[0,8]") + "}", "a negative number"},
+    {"{" + tensor("a", "[2.0]", "[0,8]") + "}", "a fraction"},
+    {"{" + tensor("a", "[true]", "[0,8]") + "}", "true or false"},
+    {"{" + tensor("a", "[[2]]", "[0,8]") + "}", "an array"},
+    {"{" + tensor("a", "{}", "[0,8]") + "}", "an object"},
+    {R"({"a":{"dtype":[]}})", "may not be an array"},
+    {"{" + a + "," + a + "}", "two entries of the header are called 'a'"},
+    {R"({"__metadata__":{},"__metadata__":{}})", "two entries"},
+    {R"({"__metadata__":{"a":"","a":""}})", "two texts"},
+    {R"({"a":{"dtype":"F32","shape":[1]}})", "tensor 'a': the key 'data_offsets' is missing"},
+    {R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", "'shape'"},
+    {R"({"a":{"shape":[1],"data_offsets":[0,4]}})", "'dtype'"},
+    {R"({"a":{"shape":[1],"shape":[1]}})", "'shape' comes twice"},
+    {R"({"a":{"size":[1]}})", "the key 'size' is unknown"},
+    {"{" + tensor("a", "[1]", "[0]") + "}", "not two numbers"},
+    {"{" + tensor("a", "[1]", "[0,4,8]") + "}", "not two numbers"},
+    {"{" + tensor("a", "[1]", "[0,2]", "BF16") + "}", "tensor 'a': its type is 'BF16'"},
+  };
+  for (const auto& [header, reason] : headers)
+    expect_refused(file_with(header, 4), reason);
 }
 
 TEST(safetensors, shapes_that_cannot_be_are_refused) {

@@ -3,28 +3,25 @@
 #include "data/formats/csv/csv.hpp"
 #include "data/source/read_ahead.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/contains.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/process_limits.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-
-#include <fcntl.h>
-
-#include <poll.h>
-
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
+#include <fcntl.h>
 #include <functional>
-#include <optional>
+#include <poll.h>
 #include <stdexcept>
 #include <string>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 namespace troupe::text_source_test {
 
@@ -44,21 +41,11 @@ std::string read_file(const std::string& path, size_t piece_bytes = 1000) {
   return read_all(source, piece_bytes);
 }
 
-std::optional<failure> refusal_of(const std::string& path) {
-  try {
-    read_file(path);
-  } catch (const failure& error) {
-    EXPECT_EQ(error.where(), path);
-    return error;
-  }
-  return std::nullopt;
-}
-
 void expect_refused(const std::string& path, failure_code code, std::string_view part) {
-  auto error = refusal_of(path);
-  ASSERT_TRUE(error) << "was read";
-  EXPECT_EQ(error->code(), code) << error->what();
-  EXPECT_NE(error->reason().find(part), std::string::npos) << error->what();
+  const auto error = test::failure_of([&] { read_file(path); });
+  EXPECT_EQ(error.where(), path);
+  EXPECT_EQ(error.code(), code) << error.what();
+  EXPECT_TRUE(test::contains(error.reason(), part));
 }
 
 /// Writes to a pipe, each byte only when the one before was taken. Ends early when the reader does.
@@ -74,20 +61,20 @@ void write_single_bytes(const std::string& pipe, const std::string& content) {
   close(file);
 }
 
-/// A text larger than any internal buffer that does not compress away.
-std::string long_text() {
-  std::string result;
-  uint32_t state = 1;
-  for (int i = 0; i < 1'000'000; ++i)
-    result += static_cast<char>('0' + (state = state * 1664525 + 1013904223) % 77);
-  return result;
+/// `size` letters that do not compress away.
+std::string noise(size_t size) {
+  std::string text(size, '\0');
+  uint64_t state = 1;
+  for (auto& letter : text)
+    letter = static_cast<char>((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+  return text;
 }
 
 } // namespace
 
 TEST(text_source, plain_and_compressed_files_give_the_same_text) {
   temporary_folder folder;
-  auto text = long_text();
+  auto text = noise(1'000'000); // larger than any internal buffer
   for (size_t piece_bytes : {size_t{7919}, size_t{300'000}, size_t{2'000'000}}) {
     EXPECT_EQ(read_file(folder.write("plain", text), piece_bytes), text);
     EXPECT_EQ(read_file(folder.write("packed", gzip_text(text)), piece_bytes), text);
@@ -154,10 +141,7 @@ TEST(text_source, damaged_compressed_files_are_refused) {
 
 TEST(text_source, large_compressed_files_give_the_same_bytes_and_complaints) {
   // Decompressed ahead by a thread: text that hardly shrinks, so that the file is large too.
-  std::string text(3 << 20, '\0');
-  uint64_t state = 1;
-  for (auto& letter : text)
-    letter = static_cast<char>((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+  const auto text = noise(3 << 20);
   const auto content = gzip_text(text);
   ASSERT_GT(content.size(), size_t{1} << 20);
   temporary_folder folder;
@@ -178,10 +162,7 @@ TEST(text_source, large_compressed_files_give_the_same_bytes_and_complaints) {
 }
 
 TEST(text_source, large_compressed_files_can_be_left_in_the_middle) {
-  std::string text(3 << 20, '\0');
-  uint64_t state = 1;
-  for (auto& letter : text)
-    letter = static_cast<char>((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+  const auto text = noise(3 << 20);
   temporary_folder folder;
   const auto path = folder.write("large.gz", gzip_text(text));
   std::string some(1000, '\0');
@@ -209,14 +190,8 @@ TEST(text_source, files_that_may_not_be_read_are_refused) {
 }
 
 failure_code code_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const failure& error) {
-    return error.code();
-  }
-  return failure_code::internal;
+  return test::failure_of(action).code();
 }
-
 TEST(text_source, whoever_waits_for_a_silent_pipe_can_stop) {
   temporary_folder folder;
   const auto path = folder.path("pipe");

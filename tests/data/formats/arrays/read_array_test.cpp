@@ -3,6 +3,7 @@
 #include "data/formats/arrays/read_array.hpp"
 
 #include "data/text/failure.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/reference.hpp"
@@ -59,8 +60,7 @@ void expect_refused(const std::string& content, const std::vector<std::string>& 
     EXPECT_TRUE(error.where() == path || error.where() == folder.path("labels")) << error.where();
     EXPECT_FALSE(error.hint().empty());
     for (const auto& part : said)
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-        << error.what() << "\n  lacks: " << part;
+      EXPECT_TRUE(test::contains(error.what(), part));
   }
 }
 
@@ -192,9 +192,8 @@ TEST(read_array, a_header_that_promises_too_much_costs_nothing) {
   temporary_folder folder;
   const auto error = test::failure_of(
     [&] { read_array(folder.write("rows", huge + "12345678"), {folder.write("labels", labels)}); });
-  EXPECT_NE(std::string(error.what()).find("promises 576460717809467400 bytes"), std::string::npos)
-    << error.what();
-  EXPECT_NE(std::string(error.what()).find("8 follow, at byte 12"), std::string::npos);
+  EXPECT_TRUE(test::contains(error.what(), "promises 576460717809467400 bytes"));
+  EXPECT_TRUE(test::contains(error.what(), "8 follow, at byte 12"));
   // The size of compressed data is not known: reading ends with them, and so does the memory.
   expect_refused(huge, {"bytes"});
   expect_refused("\0\0\x08\3\1\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"s,
@@ -210,11 +209,9 @@ TEST(read_array, files_of_another_length_are_refused) {
   expect_refused(images + "x", {"byte"});
   temporary_folder folder;
   const auto label_path = folder.write("labels", labels);
-  const auto message = [&](const std::string& content) -> std::string {
-    return test::failure_of(
-             [&] { read_array(folder.write("rows", gzip_text(content)), {label_path}); },
-             "was read")
-      .reason();
+  const auto message = [&](const std::string& content) {
+    const auto path = folder.write("rows", gzip_text(content));
+    return test::failure_of([&] { read_array(path, {label_path}); }).reason();
   };
   EXPECT_EQ(message(images.substr(0, 20)), "the file ends within the values, at byte 20");
   EXPECT_EQ(message(images + "x"), "bytes follow the last value, at byte 24");
@@ -247,17 +244,12 @@ TEST(read_array, columns_that_lose_digits_as_float32_are_named) {
         values.append(bytes.begin(), bytes.end());
       }
     temporary_folder folder;
-    return read_array(
-             folder.write(
-               "rows.npy",
-               npy("{'descr': '<f8', 'fortran_order': False, 'shape': (40, 3), }", values)),
-             {})
-      .remarks;
+    const auto header = "{'descr': '<f8', 'fortran_order': False, 'shape': (40, 3), }";
+    return read_array(folder.write("rows.npy", npy(header, values)), {}).remarks;
   };
   const auto said = remarks_of(1.7e12, 100);
   ASSERT_EQ(said.size(), 1u) << "the target's digits are kept";
-  EXPECT_NE(said[0].find("'1' loses digits: 40 different numbers are 1 as float32"), said[0].npos)
-    << said[0];
+  EXPECT_TRUE(test::contains(said[0], "'1' loses digits: 40 different numbers are 1 as float32"));
   EXPECT_TRUE(remarks_of(1e9, 1e6).empty());
 }
 
@@ -293,13 +285,7 @@ table_chunk read_parts(row_reader& reader, size_t rows_max) {
 }
 
 std::string complaint(row_reader& reader, size_t rows_max) {
-  try {
-    read_parts(reader, rows_max);
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::bad_data);
-    return error.reason();
-  }
-  return "accepted";
+  return test::failure_of([&] { read_parts(reader, rows_max); }, "accepted").reason();
 }
 
 } // namespace
@@ -357,20 +343,16 @@ TEST(array_reader, labels_of_another_number_are_refused) {
   const temporary_folder folder;
   array_reader reader(folder.write("rows.idx", idx_text(3, 2)), columns_max);
   const auto said = [&](const std::string& labels, size_t targets) {
-    try {
-      reader.set_labels(labels, targets);
-    } catch (const failure& error) {
-      EXPECT_EQ(error.where(), labels);
-      return error.reason();
-    }
-    return std::string{"accepted"};
+    const auto error = test::failure_of([&] { reader.set_labels(labels, targets); });
+    EXPECT_EQ(error.where(), labels);
+    return error.reason();
   };
   EXPECT_EQ(said(folder.write("labels", idx_text(4, 1)), 1),
             "there are 4 labels for 3 rows, at byte 12");
-  EXPECT_NE(said(folder.write("labels", idx_text(3, 2)), 1).find("more than 1 values"),
-            std::string::npos);
-  EXPECT_NE(said(folder.write("labels", idx_text(3, 1)), 2).find("a row has 2 targets"),
-            std::string::npos);
+  EXPECT_TRUE(
+    test::contains(said(folder.write("labels", idx_text(3, 2)), 1), "more than 1 values"));
+  EXPECT_TRUE(
+    test::contains(said(folder.write("labels", idx_text(3, 1)), 2), "a row has 2 targets"));
 }
 
 TEST(array_reader, a_target_is_told_by_its_byte) {
@@ -380,12 +362,8 @@ TEST(array_reader, a_target_is_told_by_its_byte) {
   const auto place = [](row_reader& reader, size_t i) {
     table_chunk part; // the second, of rows 2 and 3
     EXPECT_TRUE(reader.next(part, 2) && reader.next(part, 2));
-    try {
-      reader.fail_at_target(part, i, "bad", "");
-    } catch (const failure& error) {
-      return error.where() + " " + error.reason();
-    }
-    return std::string{"accepted"};
+    const auto error = test::failure_of([&] { reader.fail_at_target(part, i, "bad", ""); });
+    return error.where() + " " + error.reason();
   };
   array_reader in_columns(path, columns_max);
   in_columns.set_targets({2, 0});

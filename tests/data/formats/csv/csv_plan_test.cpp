@@ -4,6 +4,8 @@
 #include "data/formats/csv/csv_columns.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/prepare.hpp"
+#include "tests/support/contains.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -25,12 +27,8 @@ table read_text(const std::string& text, const csv_options& options) {
 std::string refusal(const std::string& text, const csv_options& options) {
   const temporary_folder folder;
   const auto path = folder.write("rows.csv", text);
-  try {
-    read_csv(path, options);
-  } catch (const failure& error) {
-    return error.where().substr(path.size()) + " " + error.reason() + "; " + error.hint();
-  }
-  return "was read";
+  const auto error = test::failure_of([&] { read_csv(path, options); });
+  return error.where().substr(path.size()) + " " + error.reason() + "; " + error.hint();
 }
 
 void expect_said(const std::string& text, const csv_options& options, const std::string& where,
@@ -38,7 +36,7 @@ void expect_said(const std::string& text, const csv_options& options, const std:
   const auto said = refusal(text, options);
   EXPECT_TRUE(said.starts_with(where + " ")) << said;
   for (const auto& part : parts)
-    EXPECT_NE(said.find(part), said.npos) << said << "\nhas no " << part;
+    EXPECT_TRUE(test::contains(said, part));
 }
 
 csv_options with_city(missing_rule missing = missing_rule::error) {
@@ -51,12 +49,6 @@ csv_options with_city(missing_rule missing = missing_rule::error) {
 
 const std::string people = "city,age,y\nOslo,40,1\nBergen,30,2\nOslo,NA,3\n,20,4\n";
 const std::string few_people = "city,age,y\nOslo,40,1\nBergen,30,2\n";
-
-csv_options with_dialect(const csv_dialect& dialect) {
-  csv_options options;
-  options.dialect = dialect;
-  return options;
-}
 
 } // namespace
 
@@ -107,10 +99,10 @@ TEST(csv_plan, rows_with_gaps_are_dropped_counted_and_teach_no_category) {
   EXPECT_EQ(rows.features, (std::vector<float>{0, 1, 40, 1, 0, 30, 0, 1, 5}));
   EXPECT_EQ(rows.target_numbers, (std::vector<double>{1, 2, 6}));
   ASSERT_EQ(rows.remarks.size(), 1u);
-  EXPECT_NE(rows.remarks[0].find("3 rows without a value"), std::string::npos) << rows.remarks[0];
-  EXPECT_NE(rows.remarks[0].find("line 4"), std::string::npos) << rows.remarks[0];
-  EXPECT_NE(refusal("city,age,y\n,1,2\n", with_city(missing_rule::drop)).find("none of the 1 rows"),
-            std::string::npos);
+  EXPECT_TRUE(test::contains(rows.remarks[0], "3 rows without a value"));
+  EXPECT_TRUE(test::contains(rows.remarks[0], "line 4"));
+  EXPECT_TRUE(test::contains(refusal("city,age,y\n,1,2\n", with_city(missing_rule::drop)),
+                             "none of the 1 rows"));
 }
 
 TEST(csv_plan, gaps_become_the_mean_of_training_rows_and_marks_are_not_standardised) {
@@ -151,13 +143,9 @@ TEST(csv_plan, gaps_become_the_mean_of_training_rows_and_marks_are_not_standardi
 TEST(csv_plan, other_rows_are_read_by_a_plan_that_is_there) {
   auto options = with_city(missing_rule::mean);
   const auto first = read_text(people, options);
-  csv_options known;
-  known.plan = first.columns;
-  const auto rows = read_text("y,age,city\n1,2,Bergen\n2,NA,Paris\n3,4,NA\n", [&] {
-    auto x = known;
-    x.target = "y";
-    return x;
-  }());
+  const csv_options known{.plan = first.columns};
+  const auto rows = read_text("y,age,city\n1,2,Bergen\n2,NA,Paris\n3,4,NA\n",
+                              {.target = "y", .plan = first.columns});
   EXPECT_EQ(rows.feature_names, first.feature_names);
   EXPECT_EQ((std::vector<float>{rows.features.begin(), rows.features.begin() + 4}),
             (std::vector<float>{1, 0, 0, 2}));
@@ -165,7 +153,7 @@ TEST(csv_plan, other_rows_are_read_by_a_plan_that_is_there) {
   EXPECT_TRUE(std::isnan(rows.features[7]));
   EXPECT_EQ(rows.features[10], 1);
   EXPECT_EQ(rows.remarks.size(), 1u);
-  EXPECT_NE(refusal("y,age\n1,2\n", known).find("no column 'city'"), std::string::npos);
+  EXPECT_TRUE(test::contains(refusal("y,age\n1,2\n", known), "no column 'city'"));
 }
 
 TEST(csv_plan, the_content_has_another_name_with_a_plan_and_its_old_one_without) {
@@ -184,7 +172,7 @@ TEST(csv_plan, the_content_has_another_name_with_a_plan_and_its_old_one_without)
 TEST(csv_plan, other_letters_between_cells_give_the_same_rows) {
   const auto plain = read_text("a,b,y\n1.5,2,one\n-3,4.25,\"t,wo\"\n", {});
   const auto same = [&](const std::string& text, const csv_dialect& dialect) {
-    const auto rows = read_text(text, with_dialect(dialect));
+    const auto rows = read_text(text, {.dialect = dialect});
     EXPECT_EQ(rows.features, plain.features) << text;
     EXPECT_EQ(rows.target_cells, plain.target_cells) << text;
     EXPECT_EQ(rows.feature_names, plain.feature_names) << text;
@@ -196,17 +184,14 @@ TEST(csv_plan, other_letters_between_cells_give_the_same_rows) {
   same("# a\n# note, with\na,b,y\n#1,2,3\n1.5,2,one\n# \"\n-3,4.25,\"t,wo\"\n#\n",
        {.comment = '#'});
   same("a table\n\"\n,\na,b,y\n1.5,2,one\n-3,4.25,\"t,wo\"", {.skip_lines = 3});
-  EXPECT_NE(
-    refusal("a;b\n1.5;2\n", with_dialect({.separator = ';', .decimal = ','})).find("decimal mark"),
-    std::string::npos);
-  expect_said("#\na,y\n1,2\n#\nx,3\n", with_dialect({.comment = '#'}), ":5:1", {"'x'"});
-  EXPECT_NE(refusal("x\n", with_dialect({.skip_lines = 5})).find("is empty"), std::string::npos);
+  EXPECT_TRUE(test::contains(
+    refusal("a;b\n1.5;2\n", {.dialect = {.separator = ';', .decimal = ','}}), "decimal mark"));
+  expect_said("#\na,y\n1,2\n#\nx,3\n", {.dialect = {.comment = '#'}}, ":5:1", {"'x'"});
+  EXPECT_TRUE(test::contains(refusal("x\n", {.dialect = {.skip_lines = 5}}), "is empty"));
   expect_said("a;b\n1;2\n", {}, ":1:1", {"data.separator = \";\""});
-  const auto gaps = read_text("a\tb\ty\n\t\t1\n2\t3\t4\n", [] {
-    auto x = with_dialect({.separator = '\t'});
-    x.columns.missing = missing_rule::mean;
-    return x;
-  }());
+  const auto gaps =
+    read_text("a\tb\ty\n\t\t1\n2\t3\t4\n",
+              {.columns = {.missing = missing_rule::mean}, .dialect = {.separator = '\t'}});
   EXPECT_TRUE(std::isnan(gaps.features[0]) && std::isnan(gaps.features[1]));
 }
 
@@ -287,15 +272,7 @@ TEST(csv_columns, without_a_header_they_are_called_by_their_index) {
 namespace {
 
 csv_options weighed(const std::string& target = "last") {
-  csv_options options;
-  options.target = target;
-  options.weight = "w";
-  return options;
-}
-
-void expect_said(const std::string& said, const std::string& where, const std::string& part) {
-  EXPECT_TRUE(said.starts_with(where)) << said;
-  EXPECT_NE(said.find(part), said.npos) << said;
+  return {.target = target, .weight = "w"};
 }
 
 } // namespace
@@ -328,15 +305,13 @@ TEST(side_columns, stay_with_text_targets_and_coded_cells) {
 
 TEST(side_columns, a_weight_is_a_finite_number_of_zero_or_more) {
   const std::string no_number = " is no finite number of 0 or more";
-  expect_said(refusal("a,w,y\n1,1,2\n1,-1,2\n", weighed()), ":3 ",
-              "'-1' in the column 'w'" + no_number);
-  expect_said(refusal("a,w,y\n1,1,2\n1,much,2\n", weighed()), ":3 ",
-              "'much' in the column 'w'" + no_number);
-  expect_said(refusal("a,w,y\n1,1e39,2\n1,1,2\n", weighed()), ":2 ", no_number);
-  expect_said(refusal("a,w,y\n1,1,2\n1,nan,2\n", weighed()), ":3:3 ", "is not a finite number");
-  expect_said(refusal("a,w,y\n1,1,2\n1,,2\n", weighed()), ":3:3 ", "its value is missing");
-  expect_said(refusal("a,w,y\n1,0,2\n1,0,2\n", weighed()), " ",
-              "all weights in the column 'w' are 0");
+  expect_said("a,w,y\n1,1,2\n1,-1,2\n", weighed(), ":3", {"'-1' in the column 'w'" + no_number});
+  expect_said("a,w,y\n1,1,2\n1,much,2\n", weighed(), ":3",
+              {"'much' in the column 'w'" + no_number});
+  expect_said("a,w,y\n1,1e39,2\n1,1,2\n", weighed(), ":2", {no_number});
+  expect_said("a,w,y\n1,1,2\n1,nan,2\n", weighed(), ":3:3", {"is not a finite number"});
+  expect_said("a,w,y\n1,1,2\n1,,2\n", weighed(), ":3:3", {"its value is missing"});
+  expect_said("a,w,y\n1,0,2\n1,0,2\n", weighed(), "", {"all weights in the column 'w' are 0"});
   EXPECT_EQ(read_text("a,w,y\n1,0,2\n1,1e-3,2\n", weighed()).weights[0], 0);
 }
 
@@ -344,27 +319,24 @@ TEST(side_columns, a_row_without_a_weight_is_not_dropped) {
   auto options = weighed();
   options.columns.missing = missing_rule::drop;
   options.columns.missing_cells = {"NA"};
-  for (const auto* cell : {"", "NA"}) {
-    const auto said = refusal("a,w,y\n1,1,2\n1," + std::string{cell} + ",2\n", options);
-    expect_said(said, ":3:3 ", "missing");
-    expect_said(said, ":3:3 ", "a weight of 0 leaves a row out of the loss");
-  }
+  for (const std::string cell : {"", "NA"})
+    expect_said("a,w,y\n1,1,2\n1," + cell + ",2\n", options, ":3:3",
+                {"missing", "a weight of 0 leaves a row out of the loss"});
 }
 
 TEST(side_columns, that_cannot_be_are_refused) {
-  expect_said(refusal("a,w,y\n1,1,2\n", weighed("w")), ":1:1 ",
-              "is the target: it names no weights");
-  expect_said(refusal("w,y\n1,2\n", weighed()), ":1:1 ", "but no feature");
+  expect_said("a,w,y\n1,1,2\n", weighed("w"), ":1:1", {"is the target: it names no weights"});
+  expect_said("w,y\n1,2\n", weighed(), ":1:1", {"but no feature"});
   auto twice = weighed();
   twice.group = "1"; // the same by its index
-  expect_said(refusal("a,w,b,y\n1,1,1,2\n", twice), ":1:1 ", "is named for something else too");
+  expect_said("a,w,b,y\n1,1,1,2\n", twice, ":1:1", {"is named for something else too"});
   auto ignored = weighed();
   ignored.ignore = {"w"};
-  EXPECT_NE(refusal("a,w,b,y\n1,1,1,2\n", ignored), "was read");
+  refusal("a,w,b,y\n1,1,1,2\n", ignored);
   auto coded = weighed();
   coded.columns.categorical = {"w"};
-  expect_said(refusal("a,w,b,y\n1,1,1,2\n", coded), ":1:1 ", "it is no feature");
-  expect_said(refusal("a,b,y\n1,1,2\n", weighed()), ":1:1 ", "there is no column 'w'");
+  expect_said("a,w,b,y\n1,1,1,2\n", coded, ":1:1", {"it is no feature"});
+  expect_said("a,b,y\n1,1,2\n", weighed(), ":1:1", {"there is no column 'w'"});
 }
 
 } // namespace troupe::csv_plan_test

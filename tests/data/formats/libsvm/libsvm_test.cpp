@@ -2,6 +2,7 @@
 
 #include "data/formats/libsvm/libsvm.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/joined_rows.hpp"
@@ -33,8 +34,7 @@ void expect_refused(const std::string& content, const std::string& where,
   EXPECT_EQ(error.where(), path + where);
   EXPECT_FALSE(error.hint().empty());
   for (const auto& part : said)
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-      << error.what() << "\n  lacks: " << part;
+    EXPECT_TRUE(test::contains(error.what(), part));
 }
 
 const libsvm_options from_zero{.index_base = 0};
@@ -191,21 +191,16 @@ TEST(libsvm, features_that_lose_digits_as_float32_are_named) {
   for (const auto form : {row_form::dense, row_form::sparse}) {
     const auto said = read_text(rows, {.form = form}).remarks;
     ASSERT_EQ(said.size(), 1u);
-    EXPECT_NE(said[0].find("'7' loses digits: 40 different numbers are 1"), said[0].npos)
-      << said[0];
+    EXPECT_TRUE(test::contains(said[0], "'7' loses digits: 40 different numbers are 1"));
   }
 }
 
 namespace {
 
 std::string place_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const failure& error) {
-    EXPECT_EQ(error.code(), failure_code::bad_data);
-    return error.where().substr(error.where().rfind('/') + 1) + " " + error.reason();
-  }
-  return "accepted";
+  const auto error = test::failure_of(action);
+  EXPECT_EQ(error.code(), failure_code::bad_data);
+  return error.where().substr(error.where().rfind('/') + 1) + " " + error.reason();
 }
 
 } // namespace
