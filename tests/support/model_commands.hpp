@@ -4,6 +4,7 @@
 #pragma once
 
 #include "data/model_file/safetensors.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ protected:
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  bool said(const std::string& text) const { return err.find(text) != std::string::npos; }
+  testing::AssertionResult said(const std::string& text) const { return contains(err, text); }
 
   temporary_folder folder;
   std::string out;
@@ -45,22 +46,31 @@ protected:
   // flower.model: scores (a, b) of two features: class "no" where a > b, else "yes".
   // line.model: y = 2 a - b + 1.
   void SetUp() override {
+    write_model("flower.model", 2, {1, 0, 0, 1, 0, 0},
+                common_with({{"loss", "categorical-cross-entropy"},
+                             {"classes", R"(["no","yes"])"},
+                             {"target", R"(["answer"])"}}));
+    write_model("line.model", 1, {2, -1, 1},
+                common_with({{"loss", "squared"}, {"target", R"(["y"])"}}));
+  }
+
+  /// Weights of two features for each output, then the biases.
+  void write_model(const std::string& name, size_t outputs, const std::vector<float>& values,
+                   const std::map<std::string, std::string>& metadata) const {
     parameter_layout layout;
-    layout.add("layers.0.weight", {2, 2});
-    layout.add("layers.0.bias", {2});
-    auto metadata = common;
-    metadata["loss"] = "categorical-cross-entropy";
-    metadata["classes"] = R"(["no","yes"])";
-    metadata["target"] = R"(["answer"])";
-    write_safetensors(folder.path("flower.model"), layout, std::vector<float>{1, 0, 0, 1, 0, 0},
-                      metadata);
-    layout = {};
-    layout.add("layers.0.weight", {1, 2});
-    layout.add("layers.0.bias", {1});
-    metadata = common;
-    metadata["loss"] = "squared";
-    metadata["target"] = R"(["y"])";
-    write_safetensors(folder.path("line.model"), layout, std::vector<float>{2, -1, 1}, metadata);
+    layout.add("layers.0.weight", {outputs, 2});
+    layout.add("layers.0.bias", {outputs});
+    write_safetensors(folder.path(name), layout, values, metadata);
+  }
+
+  std::map<std::string, std::string> common_with(std::map<std::string, std::string> more) const {
+    more.insert(common.begin(), common.end());
+    return more;
+  }
+
+  void expect_prediction(const std::string& arguments, const std::string& text) {
+    EXPECT_EQ(run("predict " + arguments), 0) << arguments << ": " << err;
+    EXPECT_EQ(out, text) << arguments;
   }
 
   /// In so much address space.

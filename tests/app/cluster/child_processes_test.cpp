@@ -44,6 +44,12 @@ protected:
     return {name, {"/bin/sh", "-c", script}, {}};
   }
 
+  // Starts a shell on `script` and gives how it ended.
+  ends end_of(child_processes& x, const std::string& name, const std::string& script) {
+    x.start(shell(name, script));
+    return wait_for(x, 1);
+  }
+
   // Until `count` have ended; at most ten seconds.
   ends wait_for(child_processes& x, size_t count) {
     ends result;
@@ -71,8 +77,8 @@ protected:
 
 TEST_F(children, whole_lines_come_with_the_name_of_their_writer) {
   child_processes x{{6, false}, print};
-  x.start(shell("a", "printf 'one\\ntw'; sleep 0.05; printf 'o\\n\\nthree' >&2"));
-  EXPECT_EQ(wait_for(x, 1), (ends{{0, {0, 0}}}));
+  EXPECT_EQ(end_of(x, "a", "printf 'one\\ntw'; sleep 0.05; printf 'o\\n\\nthree' >&2"),
+            (ends{{0, {0, 0}}}));
   EXPECT_EQ(printed,
             (lines{"a      | one\n", "a      | two\n", "a      | \n", "a      | three\n"}));
 }
@@ -90,19 +96,15 @@ TEST_F(children, lines_of_several_are_never_mixed) {
 
 TEST_F(children, colours_are_round_the_mark_and_differ) {
   child_processes x{{1, true}, print};
-  x.start(shell("a", "echo 1"));
-  wait_for(x, 1);
-  x.start(shell("b", "echo 2"));
-  wait_for(x, 1);
+  end_of(x, "a", "echo 1");
+  end_of(x, "b", "echo 2");
   EXPECT_EQ(printed, (lines{"\033[36ma | \033[0m1\n", "\033[33mb | \033[0m2\n"}));
 }
 
 TEST_F(children, ends_say_code_or_signal) {
   child_processes x{{}, print};
-  x.start(shell("a", "exit 76"));
-  EXPECT_EQ(wait_for(x, 1), (ends{{0, {76, 0}}}));
-  x.start(shell("b", "kill -9 $$"));
-  EXPECT_EQ(wait_for(x, 1), (ends{{1, {0, SIGKILL}}}));
+  EXPECT_EQ(end_of(x, "a", "exit 76"), (ends{{0, {76, 0}}}));
+  EXPECT_EQ(end_of(x, "b", "kill -9 $$"), (ends{{1, {0, SIGKILL}}}));
 }
 
 TEST_F(children, program_that_is_not_there_ends_with_127_and_says_so) {
@@ -114,16 +116,14 @@ TEST_F(children, program_that_is_not_there_ends_with_127_and_says_so) {
 
 TEST_F(children, last_lines_are_kept_without_marks) {
   child_processes x{{1, false}, print};
-  x.start(shell("a", "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i; done"));
-  wait_for(x, 1);
+  end_of(x, "a", "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i; done");
   EXPECT_EQ(x.last_lines(0),
             (std::deque<std::string>{"3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}));
 }
 
 TEST_F(children, endless_line_is_broken_not_kept) {
   child_processes x{{1, false}, print};
-  x.start(shell("a", "head -c 100000 /dev/zero | tr '\\0' z"));
-  wait_for(x, 1);
+  end_of(x, "a", "head -c 100000 /dev/zero | tr '\\0' z");
   ASSERT_EQ(printed.size(), 2u);
   EXPECT_EQ(printed[0].size() + printed[1].size(), 100000 + 2 * 5u);
 }
@@ -136,8 +136,7 @@ TEST_F(children, standard_output_goes_where_it_is_told) {
   owner.standard_output = file;
   x.start(owner);
   wait_for(x, 1);
-  x.start(shell("b", "echo other"));
-  wait_for(x, 1);
+  end_of(x, "b", "echo other");
   close(file);
   EXPECT_EQ(folder.read("out"), "result\n");
   EXPECT_EQ(printed, (lines{"a | news\n", "b | other\n"}));
@@ -164,8 +163,7 @@ TEST_F(children, only_named_descriptors_are_inherited) {
 
 TEST_F(children, nobody_reads_our_standard_input) {
   child_processes x{{1, false}, print};
-  x.start(shell("a", "cat; echo done"));
-  EXPECT_EQ(wait_for(x, 1).size(), 1u);
+  EXPECT_EQ(end_of(x, "a", "cat; echo done").size(), 1u);
   EXPECT_EQ(printed, (lines{"a | done\n"}));
 }
 
@@ -195,8 +193,8 @@ TEST_F(children, sent_signals_reach_the_whole_group) {
 
 TEST_F(children, what_a_child_leaves_behind_ends_with_it) {
   child_processes x{{1, false}, print};
-  x.start(shell("a", "sleep 100 & echo $!"));
-  EXPECT_EQ(wait_for(x, 1), (ends{{0, {0, 0}}})) << "its pipe is still held open";
+  EXPECT_EQ(end_of(x, "a", "sleep 100 & echo $!"), (ends{{0, {0, 0}}}))
+    << "its pipe is still held open";
   EXPECT_TRUE(is_gone_soon(static_cast<pid_t>(std::stoi(x.last_lines(0).front()))));
 }
 

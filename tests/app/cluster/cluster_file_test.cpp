@@ -2,6 +2,7 @@
 
 #include "app/cluster/cluster_schema.hpp"
 #include "coordinators/job/keys/key_limits.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -17,9 +18,10 @@ namespace {
 
 using texts = std::vector<std::string>;
 
-constexpr const char* job = "[data]\nsynthetic = \"classification\"\n";
-constexpr const char* main_node =
+const std::string job = "[data]\nsynthetic = \"classification\"\n";
+const std::string main_node =
   "[[node]]\nname = \"main\"\naddress = \"127.0.0.1:0\"\ndirector = true\n";
+const std::string good = job + main_node;
 
 class cluster_file : public testing::Test {
 protected:
@@ -52,9 +54,8 @@ protected:
 };
 
 TEST_F(cluster_file, nodes_are_read_in_their_order_with_defaults) {
-  const auto x = load(std::string{job} + main_node +
-                      "[[node]]\nname = \"w-1.a_b\"\naddress = \"localhost:7401\"\nlisten = "
-                      "\"[::1]:7401\"\nreplicas = 3\nshards = 0\n");
+  const auto x = load(good + "[[node]]\nname = \"w-1.a_b\"\naddress = \"localhost:7401\"\nlisten = "
+                             "\"[::1]:7401\"\nreplicas = 3\nshards = 0\n");
   EXPECT_EQ(x.plan.nodes,
             (std::vector<cluster_node>{{"main", "127.0.0.1:0", "127.0.0.1:0", true, 1, 1},
                                        {"w-1.a_b", "localhost:7401", "[::1]:7401", false, 3, 0}}));
@@ -65,21 +66,20 @@ TEST_F(cluster_file, nodes_are_read_in_their_order_with_defaults) {
 }
 
 TEST_F(cluster_file, director_may_be_any_node) {
-  const auto x =
-    load(std::string{job} + "[[node]]\nname = \"a\"\naddress = \"127.0.0.1:0\"\n" + main_node);
+  const auto x = load(job + "[[node]]\nname = \"a\"\naddress = \"127.0.0.1:0\"\n" + main_node);
   EXPECT_EQ(director_of(x.plan), 1u);
   EXPECT_EQ(x.places, (texts{folder.path("some.toml:5:1"), folder.path("some.toml:8:1")}));
 }
 
 TEST_F(cluster_file, replicas_of_the_job_are_the_sum_of_the_nodes) {
-  const auto x = load(std::string{job} + main_node + "replicas = 2\n[[node]]\nname = \"b\"\n" +
+  const auto x = load(good + "replicas = 2\n[[node]]\nname = \"b\"\n" +
                       "address = \"127.0.0.1:0\"\nreplicas = 3\n");
   EXPECT_EQ(x.job.value.training.replicas, 5u);
 }
 
 TEST_F(cluster_file, replicas_of_a_split_model_make_up_groups) {
   const auto text = [](const char* replicas) {
-    return std::string{job} + "[model]\ncuts = 4\n[parallel]\ntensor = 2\n" + main_node +
+    return job + "[model]\ncuts = 4\n[parallel]\ntensor = 2\n" + main_node +
            "replicas = " + replicas + "\n";
   };
   EXPECT_EQ(load(text("5")).job.value.training.replicas, 2u);
@@ -94,8 +94,7 @@ TEST_F(cluster_file, named_job_is_relative_and_what_stands_here_wins) {
   folder.write("jobs/digits.toml",
                "[data]\nfile = \"rows.csv\"\n[training]\nepochs = 3\nsteps = "
                "7\nreplicas = 4\n[parallel]\ndata = 4\n[output]\ndirectory = \"there\"\n");
-  const auto x =
-    load("job = \"jobs/digits.toml\"\ntraining.epochs = 5\n" + std::string{main_node}).job.value;
+  const auto x = load("job = \"jobs/digits.toml\"\ntraining.epochs = 5\n" + main_node).job.value;
   EXPECT_EQ(x.name, "digits");
   EXPECT_EQ(x.data.file, folder.path("jobs/rows.csv"));
   EXPECT_EQ(x.training.epochs, 5u);
@@ -103,27 +102,26 @@ TEST_F(cluster_file, named_job_is_relative_and_what_stands_here_wins) {
   EXPECT_EQ(x.training.replicas, 1u) << "those in the named job are for 'troupe train'";
   EXPECT_EQ(x.output.directory, "there");
   const auto here =
-    load("job = \"jobs/digits.toml\"\ndata.file = \"a.csv\"\n" + std::string{main_node}).job.value;
+    load("job = \"jobs/digits.toml\"\ndata.file = \"a.csv\"\n" + main_node).job.value;
   EXPECT_EQ(here.data.file, folder.path("a.csv"));
 }
 
 TEST_F(cluster_file, named_job_that_is_missing_is_told_with_the_place_that_names_it) {
-  const auto error =
-    test::failure_of([&] { load("job = \"none.toml\"\n" + std::string{main_node}); });
+  const auto error = test::failure_of([&] { load("job = \"none.toml\"\n" + main_node); });
   EXPECT_EQ(error.code(), failure_code::missing_input);
   EXPECT_EQ(error.where(), folder.path("some.toml:1:7"));
-  EXPECT_NE(error.reason().find(folder.path("none.toml")), std::string::npos);
+  EXPECT_TRUE(test::contains(error.reason(), folder.path("none.toml")));
 }
 
 TEST_F(cluster_file, errors_of_the_named_job_are_told_at_their_place_in_it) {
   folder.write("bad.toml", "[data]\nfille = \"x\"\nsynthetic = \"regression\"\n");
   EXPECT_EQ(
-    errors("job = \"bad.toml\"\n" + std::string{main_node}),
+    errors("job = \"bad.toml\"\n" + main_node),
     (texts{folder.path("bad.toml:2:1") + ": unknown key 'data.fille'; did you mean 'data.file'?"}));
 }
 
 TEST_F(cluster_file, later_sources_win_for_the_job) {
-  const std::string text = std::string{job} + "[training]\nepochs = 1\n" + main_node;
+  const std::string text = job + "[training]\nepochs = 1\n" + main_node;
   const environment variables{{"TROUPE_TRAINING__EPOCHS", "2"}};
   EXPECT_EQ(load(text).job.value.training.epochs, 1u);
   EXPECT_EQ(load(text, {}, variables).job.value.training.epochs, 2u);
@@ -133,17 +131,16 @@ TEST_F(cluster_file, later_sources_win_for_the_job) {
 TEST_F(cluster_file, replicas_of_the_job_are_refused_wherever_they_are_set) {
   const std::string why = ": 'training.replicas': the nodes of a cluster have replicas; leave it "
                           "out and set replicas of each [[node]]";
-  const std::string text = std::string{job} + main_node;
-  EXPECT_EQ(errors("training.replicas = 2\n" + text), (texts{"1:10" + why}));
-  EXPECT_EQ(errors(text, {"training.replicas=2"}), (texts{"--set training.replicas=2" + why}));
-  EXPECT_EQ(errors(text, {}, {{"TROUPE_TRAINING__REPLICAS", "2"}}),
+  EXPECT_EQ(errors("training.replicas = 2\n" + good), (texts{"1:10" + why}));
+  EXPECT_EQ(errors(good, {"training.replicas=2"}), (texts{"--set training.replicas=2" + why}));
+  EXPECT_EQ(errors(good, {}, {{"TROUPE_TRAINING__REPLICAS", "2"}}),
             (texts{"environment TROUPE_TRAINING__REPLICAS" + why}));
 }
 
 TEST_F(cluster_file, tls_gives_each_node_its_files) {
-  const auto x = load(
-    std::string{job} + "[tls]\nca = \"ca.pem\"\nkey = \"keys/{name}-{name}.key\"\n" + main_node +
-    "[[node]]\nname = \"b\"\naddress = \"10.0.0.2:1\"\n" + "certificate = \"/else/own.pem\"\n");
+  const auto x = load(job + "[tls]\nca = \"ca.pem\"\nkey = \"keys/{name}-{name}.key\"\n" +
+                      main_node + "[[node]]\nname = \"b\"\naddress = \"10.0.0.2:1\"\n" +
+                      "certificate = \"/else/own.pem\"\n");
   ASSERT_TRUE(x.tls);
   EXPECT_EQ(x.tls->authority_file, folder.path("ca.pem"));
   EXPECT_EQ(x.tls->credentials, (std::vector<node_credentials>{
@@ -153,8 +150,8 @@ TEST_F(cluster_file, tls_gives_each_node_its_files) {
 }
 
 TEST_F(cluster_file, keys_of_all_nodes_are_set_from_outside) {
-  const auto text = std::string{job} + main_node +
-                    "[timeouts]\nheartbeat = \"250ms\"\nlost_after = \"10s\"\njoin = \"2m\"\n";
+  const auto text =
+    good + "[timeouts]\nheartbeat = \"250ms\"\nlost_after = \"10s\"\njoin = \"2m\"\n";
   const auto x = load(text, {"timeouts.join=3s", "training.epochs=7"},
                       {{"TROUPE_TIMEOUTS__LOST_AFTER", "2s"},
                        {"TROUPE_TIMEOUTS__JOIN", "9s"},
@@ -171,47 +168,34 @@ TEST_F(cluster_file, keys_of_all_nodes_are_set_from_outside) {
 }
 
 TEST_F(cluster_file, what_is_set_wrongly_from_outside_says_where_it_was_set) {
-  const auto text = std::string{job} + main_node;
+  const std::string unit = "; write a number with its unit, such as \"500ms\", \"5s\" or \"2m\"";
   EXPECT_EQ(
-    errors(text, {"timeouts.join=3"}, {{"TROUPE_TIMEOUTS__LOST_AFTER", "soon"}}),
-    (texts{
-      "environment TROUPE_TIMEOUTS__LOST_AFTER: expected a duration, got the string \"soon\"; "
-      "write "
-      "a number with its unit, such as \"500ms\", \"5s\" or \"2m\"",
-      "--set timeouts.join=3: expected a duration, got the string \"3\"; write a number with its "
-      "unit, such as \"500ms\", \"5s\" or \"2m\""}));
-  EXPECT_EQ(errors(text, {"timeouts.jion=3s", "timeout.join=3s"}),
-            (texts{"--set timeouts.jion=3s: unknown key 'timeouts.jion'; did you mean "
-                   "'timeouts.join'?",
-                   "--set timeout.join=3s: unknown key 'timeout'; did you mean 'timeouts'?"}));
+    errors(good, {"timeouts.join=3"}, {{"TROUPE_TIMEOUTS__LOST_AFTER", "soon"}}),
+    (texts{"environment TROUPE_TIMEOUTS__LOST_AFTER: expected a duration, got the string \"soon\"" +
+             unit,
+           "--set timeouts.join=3: expected a duration, got the string \"3\"" + unit}));
   EXPECT_EQ(
-    errors(text, {"insecure=perhaps"}),
+    errors(good, {"timeouts.jion=3s", "timeout.join=3s"}),
+    (texts{"--set timeouts.jion=3s: unknown key 'timeouts.jion'; did you mean 'timeouts.join'?",
+           "--set timeout.join=3s: unknown key 'timeout'; did you mean 'timeouts'?"}));
+  EXPECT_EQ(
+    errors(good, {"insecure=perhaps"}),
     (texts{"--set insecure=perhaps: expected true or false, got the string \"perhaps\"; "}));
 }
 
 TEST_F(cluster_file, timeouts_that_do_not_fit_name_the_one_that_was_set_last) {
-  const auto start = std::string{job} + main_node;
   const auto first_word = [](const texts& found) {
     return found.empty() ? "" : found.front().substr(0, found.front().find(": one late"));
   };
-  EXPECT_EQ(first_word(errors(start, {"timeouts.lost_after=1s"})), "--set timeouts.lost_after=1s");
-  EXPECT_EQ(first_word(errors(start, {"timeouts.heartbeat=4s"})), "--set timeouts.heartbeat=4s");
-  EXPECT_EQ(
-    first_word(errors(start + "[timeouts]\nlost_after = \"6s\"\n", {"timeouts.heartbeat=4s"})),
-    "--set timeouts.heartbeat=4s");
+  EXPECT_EQ(first_word(errors(good, {"timeouts.lost_after=1s"})), "--set timeouts.lost_after=1s");
+  for (const auto& text : {good, good + "[timeouts]\nlost_after = \"6s\"\n"})
+    EXPECT_EQ(first_word(errors(text, {"timeouts.heartbeat=4s"})), "--set timeouts.heartbeat=4s");
 }
 
 TEST_F(cluster_file, certificates_are_set_from_outside_relative_to_the_current_folder) {
-  const auto x = load(std::string{job} + main_node, {"tls.ca=ca.pem"});
+  const auto x = load(good, {"tls.ca=ca.pem"});
   ASSERT_TRUE(x.tls);
   EXPECT_EQ(x.tls->authority_file, std::filesystem::absolute("ca.pem").string());
-}
-
-TEST_F(cluster_file, timeouts_are_durations) {
-  const auto x = load(std::string{job} + main_node +
-                      "[timeouts]\nheartbeat = \"250ms\"\nlost_after = \"1.5s\"\njoin = \"2m\"\n");
-  EXPECT_EQ(x.plan.timeouts,
-            (cluster_timeouts{milliseconds{250}, milliseconds{1500}, milliseconds{120000}}));
 }
 
 TEST_F(cluster_file, all_errors_come_at_once_with_their_places) {
@@ -238,25 +222,36 @@ TEST_F(cluster_file, all_errors_come_at_once_with_their_places) {
       "results"}));
 }
 
-TEST_F(cluster_file, names_and_addresses_belong_to_one_node) {
+TEST_F(cluster_file, nodes_that_make_no_cluster_are_told_at_their_place) {
   const std::string node = "[[node]]\nname = \"a\"\naddress = \"127.0.0.1:5\"\n";
-  EXPECT_EQ(errors(job + node + "director = true\n" + node),
-            (texts{"8:1: two nodes have the name 'a'; the other one stands at 4:1",
-                   "9:1: two nodes have the address '127.0.0.1:5'; the other one stands at 5:1"}));
-}
-
-TEST_F(cluster_file, exactly_one_node_is_the_director) {
-  EXPECT_EQ(errors(std::string{job} + main_node +
-                   "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\ndirector = true\n"),
-            (texts{"10:1: two nodes are the director; the other one stands at 6:1"}));
-}
-
-TEST_F(cluster_file, somebody_computes_and_somebody_owns_the_parameters) {
-  EXPECT_EQ(errors(std::string{job} + main_node + "replicas = 0\nshards = 0\n"),
-            (texts{"3:3: no node has replicas: nobody computes; set replicas of a node to 1 or "
-                   "more",
-                   "3:3: no node has shards: nobody owns the parameters; set shards of a node to "
-                   "1 or more"}));
+  const std::string start = job + "[[node]]\nname = \"a\"\ndirector = true\n";
+  std::string many = job;
+  for (size_t i = 0; i <= node_count_max; ++i)
+    many += "[[node]]\nadress = \"\"\n";
+  const std::pair<std::string, texts> files[] = {
+    {job + node + "director = true\n" + node,
+     {"8:1: two nodes have the name 'a'; the other one stands at 4:1",
+      "9:1: two nodes have the address '127.0.0.1:5'; the other one stands at 5:1"}},
+    {good + "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\ndirector = true\n",
+     {"10:1: two nodes are the director; the other one stands at 6:1"}},
+    {good + "replicas = 0\nshards = 0\n",
+     {"3:3: no node has replicas: nobody computes; set replicas of a node to 1 or more",
+      "3:3: no node has shards: nobody owns the parameters; set shards of a node to 1 or more"}},
+    {start + "address = \"0.0.0.0:5\"\n",
+     {"6:1: '0.0.0.0:5' cannot be dialled; write the address others know, and this one as "
+      "listen"}},
+    {start + "address = \"127.0.0.1:5\"\nlisten = \"127.0.0.1:0\"\n",
+     {"7:1: port 0 picks any port, but others dial 5; give listen a port"}},
+    {good + "key = \"k\"\n",
+     {"7:1: a certificate and no authority to check it; add [tls] with ca = \"...\""}},
+    {good + "[tls]\nkey = \"k\"\n", {"7:2: [tls] without an authority; add ca = \"...\""}},
+    {good + "[timeouts]\nheartbeat = \"3s\"\n",
+     {"8:1: one late heartbeat of 3s would count as a loss after 5s; make lost_after at least "
+      "twice the heartbeat"}},
+    {many, {"3:3: 1025 nodes, a cluster has at most 1024; give each node more replicas"}},
+  };
+  for (const auto& [text, expected] : files)
+    EXPECT_EQ(errors(text), expected);
 }
 
 TEST_F(cluster_file, addresses_that_others_reach_need_tls_or_consent) {
@@ -265,33 +260,9 @@ TEST_F(cluster_file, addresses_that_others_reach_need_tls_or_consent) {
   const std::string why = "others can reach this address, and nothing proves who they are; add "
                           "[tls] with ca = \"...\", or insecure = true in a network you trust";
   EXPECT_EQ(errors(job + open), (texts{"6:1: " + why}));
-  EXPECT_TRUE(is_open_to_strangers(load("insecure = true\n" + (job + open))));
+  EXPECT_TRUE(is_open_to_strangers(load("insecure = true\n" + job + open)));
   EXPECT_FALSE(is_open_to_strangers(load(job + open + "[tls]\nca = \"c\"\n")));
-  EXPECT_FALSE(is_open_to_strangers(load("insecure = true\n" + (std::string{job} + main_node))));
-}
-
-TEST_F(cluster_file, addresses_must_be_of_use) {
-  const std::string start = std::string{job} + "[[node]]\nname = \"a\"\ndirector = true\n";
-  EXPECT_EQ(errors(start + "address = \"0.0.0.0:5\"\n"),
-            (texts{"6:1: '0.0.0.0:5' cannot be dialled; write the address others know, and this "
-                   "one as listen"}));
-  EXPECT_EQ(errors(start + "address = \"127.0.0.1:5\"\nlisten = \"127.0.0.1:0\"\n"),
-            (texts{"7:1: port 0 picks any port, but others dial 5; give listen a port"}));
-}
-
-TEST_F(cluster_file, certificates_need_an_authority) {
-  const std::string text = std::string{job} + main_node;
-  EXPECT_EQ(errors(text + "key = \"k\"\n"),
-            (texts{"7:1: a certificate and no authority to check it; add [tls] with ca = "
-                   "\"...\""}));
-  EXPECT_EQ(errors(text + "[tls]\nkey = \"k\"\n"),
-            (texts{"7:2: [tls] without an authority; add ca = \"...\""}));
-}
-
-TEST_F(cluster_file, one_late_heartbeat_is_no_loss) {
-  EXPECT_EQ(errors(std::string{job} + main_node + "[timeouts]\nheartbeat = \"3s\"\n"),
-            (texts{"8:1: one late heartbeat of 3s would count as a loss after 5s; make lost_after "
-                   "at least twice the heartbeat"}));
+  EXPECT_FALSE(is_open_to_strangers(load("insecure = true\n" + good)));
 }
 
 TEST_F(cluster_file, job_files_and_cluster_files_are_told_apart) {
@@ -307,29 +278,16 @@ TEST_F(cluster_file, job_files_and_cluster_files_are_told_apart) {
 }
 
 TEST_F(cluster_file, job_commands_say_that_this_is_a_cluster_file) {
-  try {
-    load_job(folder.write("some.toml", std::string{job} + main_node +
-                                         "[tls]\nca = \"ca.pem\"\n[timeouts]\njoin = \"5s\"\n"),
-             {}, {});
-    FAIL();
-  } catch (const job_errors& error) {
-    ASSERT_EQ(error.errors().size(), 1u);
-    EXPECT_EQ(error.where(), folder.path("some.toml:3:3"));
-    EXPECT_EQ(error.hint(), "this is a cluster file: use 'troupe launch' or 'troupe node'");
-  }
-}
-
-TEST_F(cluster_file, more_nodes_than_a_cluster_may_have_are_counted_and_not_read) {
-  std::string text = job;
-  for (size_t i = 0; i <= node_count_max; ++i)
-    text += "[[node]]\nadress = \"\"\n";
-  EXPECT_EQ(errors(text), (texts{"3:3: 1025 nodes, a cluster has at most 1024; give each node "
-                                 "more replicas"}));
+  const auto path =
+    folder.write("some.toml", good + "[tls]\nca = \"ca.pem\"\n[timeouts]\njoin = \"5s\"\n");
+  const auto error = test::failure_of([&] { load_job(path, {}, {}); });
+  EXPECT_EQ(error.where(), folder.path("some.toml:3:3"));
+  EXPECT_EQ(error.hint(), "this is a cluster file: use 'troupe launch' or 'troupe node'");
 }
 
 TEST_F(cluster_file, text_of_a_cluster_reads_as_the_same_cluster) {
   const auto x =
-    load(std::string{job} + "[tls]\nca = \"c\"\n[timeouts]\njoin = \"1500ms\"\n" + main_node +
+    load(job + "[tls]\nca = \"c\"\n[timeouts]\njoin = \"1500ms\"\n" + main_node +
          "[[node]]\nname = \"b\"\naddress = \"10.0.0.2:1\"\nlisten = "
          "\"0.0.0.0:1\"\nreplicas = 0\nmemory = \"1.5 GiB\"\n[training]\nepochs = 3\n");
   EXPECT_EQ(x.plan.nodes[1].memory_bytes, uint64_t{1536} << 20);
@@ -338,16 +296,15 @@ TEST_F(cluster_file, text_of_a_cluster_reads_as_the_same_cluster) {
   EXPECT_EQ(again.plan, x.plan);
   EXPECT_EQ(again.tls, x.tls);
   EXPECT_EQ(again.job.value, x.job.value);
-  const auto open = load("insecure = true\n" + (std::string{job} + main_node));
+  const auto open = load("insecure = true\n" + good);
   EXPECT_TRUE(load(cluster_text(open)).plan.insecure);
 }
 
 TEST_F(cluster_file, memory_of_a_node_is_a_size_with_its_unit) {
   for (const auto* value : {"8", "\"8\"", "\"much\"", "\"0 GiB\"", "\"8 gib\""}) {
-    const auto found = errors(std::string{job} + main_node + "memory = " + value + "\n");
+    const auto found = errors(good + "memory = " + value + "\n");
     ASSERT_EQ(found.size(), 1u) << value;
-    EXPECT_NE(found[0].find("write a number with its unit, such as \"512 MiB\""), std::string::npos)
-      << found[0];
+    EXPECT_TRUE(test::contains(found[0], "write a number with its unit, such as \"512 MiB\""));
   }
 }
 
@@ -355,8 +312,8 @@ TEST(node_address, other_texts_are_refused_with_the_reason) {
   endpoint x{"kept", 3};
   const auto refused = read_address("host", x);
   ASSERT_TRUE(refused);
-  EXPECT_NE(refused->why.find("it has no port"), std::string::npos) << refused->why;
-  EXPECT_NE(refused->hint.find("host:port"), std::string::npos);
+  EXPECT_TRUE(test::contains(refused->why, "it has no port"));
+  EXPECT_TRUE(test::contains(refused->hint, "host:port"));
   EXPECT_EQ(x, (endpoint{"kept", 3}));
   EXPECT_FALSE(read_address("[::1]:7400", x));
   EXPECT_EQ(x, (endpoint{"::1", 7400}));

@@ -1,6 +1,7 @@
 #include "app/doctor/doctor_judgement.hpp"
 
 #include "models/base/arithmetic.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ namespace troupe::doctor_test {
 namespace {
 
 using enum products::instruction_set;
-
+using test::contains;
 machine_facts good_machine() {
   machine_facts x;
   x.core_count = 4;
@@ -31,10 +32,6 @@ machine_facts good_machine() {
   x.descriptors = 1024;
   x.clock_step_ns = 1;
   return x;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // ---- Judging ------------------------------------------------------------------------------------
@@ -56,7 +53,7 @@ TEST(doctor, more_threads_than_cores_or_quota_are_warned_of) {
   EXPECT_EQ(judge_processors(x, {1, {}, 0}).verdict, health::ok);
   const auto throttled = judge_processors(x, {});
   EXPECT_EQ(throttled.verdict, health::warn) << "all cores are used by default";
-  EXPECT_TRUE(contains(throttled.what, "allows 1.5 at a time")) << throttled.what;
+  EXPECT_TRUE(contains(throttled.what, "allows 1.5 at a time"));
 }
 
 TEST(doctor, wrong_arithmetic_and_instructions_that_are_not_here_are_mismatches) {
@@ -69,7 +66,7 @@ TEST(doctor, wrong_arithmetic_and_instructions_that_are_not_here_are_mismatches)
   x.arithmetic = "products: 0 instead of 1, by avx2";
   const auto broken = judge_arithmetic(x, {});
   EXPECT_EQ(broken.code, failure_code::mismatch);
-  EXPECT_TRUE(contains(broken.what, x.arithmetic)) << broken.what;
+  EXPECT_TRUE(contains(broken.what, x.arithmetic));
   x = good_machine();
   x.instructions = {portable};
   EXPECT_EQ(judge_arithmetic(x, {}).verdict, health::warn) << "the same bits, slowly";
@@ -296,8 +293,8 @@ TEST_F(doctor_command_test, cluster_is_examined_port_by_port) {
   folder.write("free.toml", cluster("127.0.0.1:0"));
   folder.write("taken.toml", cluster(taken.address()));
   EXPECT_EQ(run("free.toml"), 0) << out;
-  EXPECT_TRUE(contains(out, "node main")) << out;
-  EXPECT_TRUE(contains(out, "runs/free, ")) << out;
+  EXPECT_TRUE(contains(out, "node main"));
+  EXPECT_TRUE(contains(out, "runs/free, "));
   EXPECT_FALSE(folder.has("runs"));
   EXPECT_EQ(run("taken.toml --json"), 73) << out;
   EXPECT_EQ(nlohmann::json::parse(out)["error"]["where"], "node main");
@@ -313,20 +310,20 @@ TEST_F(doctor_command_test, certificates_of_this_machine_are_examined) {
   EXPECT_EQ(nlohmann::json::parse(out)["error"]["where"], "certificate of main");
   write_certificate(folder.path("main.pem"), -10, 100 * 86'400);
   EXPECT_EQ(run("tls.toml"), 0) << out;
-  EXPECT_TRUE(contains(out, "ok    authority")) << out;
+  EXPECT_TRUE(contains(out, "ok    authority"));
 }
 
 TEST_F(doctor_command_test, jobs_and_their_errors_are_examined_too) {
   folder.write("job.toml", "[data]\nsynthetic = \"classification\"\n");
   EXPECT_EQ(run("job.toml --set runtime.threads=999"), 0) << "a warning is no failure";
-  EXPECT_TRUE(contains(out, "warn  processors")) << out;
+  EXPECT_TRUE(contains(out, "warn  processors"));
   EXPECT_EQ(run("job.toml --set runtime.instructions=portable"), 0) << out;
-  EXPECT_TRUE(contains(out, "warn  arithmetic")) << out;
+  EXPECT_TRUE(contains(out, "warn  arithmetic"));
   EXPECT_EQ(run("job.toml --set runtime.instructions=neon"), 76) << out;
   EXPECT_EQ(run("none.toml"), 66);
   EXPECT_EQ(run("job.toml --set data.row=3"), 78);
   EXPECT_EQ(run("job.toml --set data.synthetic= --set data.file=none.csv"), 66);
-  EXPECT_TRUE(contains(out, "fail  training")) << out;
+  EXPECT_TRUE(contains(out, "fail  training"));
 }
 
 TEST_F(doctor_command_test, split_models_are_examined_as_they_would_be_trained) {
@@ -339,15 +336,14 @@ TEST_F(doctor_command_test, split_models_are_examined_as_they_would_be_trained) 
     "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\n";
   folder.write("cluster.toml", nodes);
   EXPECT_EQ(run("cluster.toml --set parallel.tensor=1 --set parallel.pipeline=2"), 0) << out;
-  EXPECT_TRUE(contains(out, "memory of b")) << out;
-  EXPECT_TRUE(contains(out, "warn  replicas")) << out;
-  EXPECT_TRUE(contains(out, "data 1, tensor 1, pipeline 2; a stage waits for 33 % of a step"))
-    << out;
+  EXPECT_TRUE(contains(out, "memory of b"));
+  EXPECT_TRUE(contains(out, "warn  replicas"));
+  EXPECT_TRUE(contains(out, "data 1, tensor 1, pipeline 2; a stage waits for 33 % of a step"));
   EXPECT_EQ(run("cluster.toml --set parallel.pipeline=2 --json"), 78);
-  EXPECT_TRUE(contains(out, "a group needs 4 replicas, the nodes have 2 in all")) << out;
+  EXPECT_TRUE(contains(out, "a group needs 4 replicas, the nodes have 2 in all"));
   folder.write("cluster.toml", nodes + "memory = \"1 MiB\"\n");
   EXPECT_EQ(run("cluster.toml"), 78);
-  EXPECT_TRUE(contains(out, "node.memory says 1.0 MiB")) << out;
+  EXPECT_TRUE(contains(out, "node.memory says 1.0 MiB"));
   EXPECT_FALSE(folder.has("runs"));
 }
 

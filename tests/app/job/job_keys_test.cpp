@@ -2,7 +2,7 @@
 #include "app/toml/parse_toml.hpp"
 #include "coordinators/job/job_check.hpp"
 #include "models/keys/key_table.hpp"
-
+#include "tests/support/contains.hpp"
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -20,6 +20,12 @@ std::vector<complaint> set(job& x, const std::string& path, const std::string& v
   EXPECT_TRUE(key) << path;
   key->set(x, *parse_toml_value(value), path, result);
   return result;
+}
+
+/// The job after a value that is taken.
+job with(const std::string& path, const std::string& value, job x = {}) {
+  EXPECT_TRUE(set(x, path, value).empty()) << path << " = " << value;
+  return x;
 }
 
 std::string complaint_about(const std::string& path, const std::string& value) {
@@ -71,18 +77,15 @@ TEST(job_keys, every_choice_of_merging_is_one_that_some_job_may_have) {
     }
     EXPECT_GE(count, 3u) << key->words();
   }
-  EXPECT_NE(complaint_about("merge.weighting", "\"ratio\"").find("\"samples\""), std::string::npos);
+  EXPECT_TRUE(test::contains(complaint_about("merge.weighting", "\"ratio\""), "\"samples\""));
 }
 
 TEST(job_keys, a_header_is_true_or_false_too) {
-  job x;
-  EXPECT_TRUE(set(x, "data.header", "true").empty());
-  EXPECT_EQ(x.data.header, header_kind::yes);
-  EXPECT_TRUE(set(x, "data.header", "false").empty());
-  EXPECT_EQ(x.data.header, header_kind::no);
-  EXPECT_TRUE(set(x, "data.header", "\"auto\"").empty());
-  EXPECT_EQ(x.data.header, header_kind::automatic);
-  EXPECT_NE(complaint_about("data.header", "1").find("\"auto\""), std::string::npos);
+  const auto no = with("data.header", "false");
+  EXPECT_EQ(with("data.header", "true").data.header, header_kind::yes);
+  EXPECT_EQ(no.data.header, header_kind::no);
+  EXPECT_EQ(with("data.header", "\"auto\"", no).data.header, header_kind::automatic);
+  EXPECT_TRUE(test::contains(complaint_about("data.header", "1"), "\"auto\""));
 }
 
 TEST(job_keys, every_key_reads_what_it_writes) {
@@ -96,28 +99,20 @@ TEST(job_keys, every_key_reads_what_it_writes) {
 }
 
 TEST(job_keys, values_reach_their_fields) {
-  job x;
-  EXPECT_TRUE(set(x, "training.batch_size", "64").empty());
-  EXPECT_EQ(x.training.batch_size, 64u);
-  EXPECT_TRUE(set(x, "training.batch_size", "'all'").empty());
-  EXPECT_EQ(x.training.batch_size, 0u);
-  EXPECT_TRUE(set(x, "model.hidden", "[64, 32]").empty());
-  EXPECT_EQ(x.model.hidden, (std::vector<size_t>{64, 32}));
-  EXPECT_TRUE(set(x, "data.target", "3").empty());
-  EXPECT_EQ(x.data.target, "3");
-  EXPECT_TRUE(set(x, "optimizer.learning_rate", "1").empty());
-  EXPECT_EQ(x.optimizer.learning_rate, 1.0);
-  EXPECT_TRUE(set(x, "model.loss", "'squared'").empty());
-  EXPECT_EQ(x.model.loss, loss_kind::squared);
+  EXPECT_EQ(with("training.batch_size", "64").training.batch_size, 64u);
+  EXPECT_EQ(with("training.batch_size", "'all'").training.batch_size, 0u);
+  EXPECT_EQ(with("model.hidden", "[64, 32]").model.hidden, (std::vector<size_t>{64, 32}));
+  EXPECT_EQ(with("data.target", "3").data.target, "3");
+  EXPECT_EQ(with("optimizer.learning_rate", "1").optimizer.learning_rate, 1.0);
+  EXPECT_EQ(with("model.loss", "'squared'").model.loss, loss_kind::squared);
 }
 
 TEST(job_keys, activation_is_a_name_or_a_list_of_names) {
   using enum activation_kind;
-  job x;
-  EXPECT_TRUE(set(x, "model.activation", "'gelu'").empty());
+  auto x = with("model.activation", "'gelu'");
   EXPECT_EQ(x.model.activation, activation_list{gelu});
   EXPECT_EQ(find_job_key("model.activation")->get(x), "\"gelu\"");
-  EXPECT_TRUE(set(x, "model.activation", "['relu', 'leaky-relu']").empty());
+  x = with("model.activation", "['relu', 'leaky-relu']");
   EXPECT_EQ(x.model.activation, (activation_list{std::vector{relu, leaky_relu}}));
   EXPECT_EQ(find_job_key("model.activation")->get(x), "[\"relu\", \"leaky-relu\"]");
   EXPECT_EQ(set(x, "model.activation", "['relu', 'geluu', 5]").size(), 2u);
@@ -126,45 +121,32 @@ TEST(job_keys, activation_is_a_name_or_a_list_of_names) {
 }
 
 TEST(job_keys, class_weights_are_a_rule_or_a_list) {
-  job x;
-  auto& weights = x.training.class_weights;
-  EXPECT_TRUE(set(x, "training.class_weights", "'balanced'").empty());
-  EXPECT_EQ(weights.kind, class_weight_kind::balanced);
-  EXPECT_TRUE(set(x, "training.class_weights", "[1, 2.5]").empty());
-  EXPECT_EQ(weights, (class_weight_options{class_weight_kind::list, {1, 2.5}}));
-  EXPECT_EQ(find_job_key("training.class_weights")->get(x), "[1.0, 2.5]");
-  EXPECT_TRUE(set(x, "training.class_weights", "'none'").empty());
-  EXPECT_EQ(weights, class_weight_options{});
-  EXPECT_EQ(set(x, "training.class_weights", "'even'").size(), 1u);
-  EXPECT_EQ(set(x, "training.class_weights", "[1, 'two']").size(), 1u);
+  const std::string key = "training.class_weights";
+  auto x = with(key, "'balanced'");
+  EXPECT_EQ(x.training.class_weights.kind, class_weight_kind::balanced);
+  x = with(key, "[1, 2.5]");
+  EXPECT_EQ(x.training.class_weights, (class_weight_options{class_weight_kind::list, {1, 2.5}}));
+  EXPECT_EQ(find_job_key(key)->get(x), "[1.0, 2.5]");
+  EXPECT_EQ(with(key, "'none'", x).training.class_weights, class_weight_options{});
+  EXPECT_EQ(set(x, key, "'even'").size(), 1u);
+  EXPECT_EQ(set(x, key, "[1, 'two']").size(), 1u);
 }
 
 TEST(job_keys, then_reads_a_schedule_within_a_schedule) {
-  job x;
-  EXPECT_TRUE(set(x, "optimizer.schedule.then", "{ kind = 'cosine', steps = 5 }").empty());
+  const auto x = with("optimizer.schedule.then", "{ kind = 'cosine', steps = 5 }");
   ASSERT_EQ(x.optimizer.schedule.then.size(), 1u);
   EXPECT_EQ(x.optimizer.schedule.then[0].kind, schedule_kind::cosine);
   EXPECT_EQ(x.optimizer.schedule.then[0].steps, 5u);
 }
 
 TEST(job_keys, parts_read_a_list_of_schedules) {
-  job x;
-  EXPECT_TRUE(set(x, "optimizer.schedule.parts",
-                  "[{ kind = 'linear', steps = 5 }, { kind = 'chained', parts = [{}] }]")
-                .empty());
+  const auto x = with("optimizer.schedule.parts",
+                      "[{ kind = 'linear', steps = 5 }, { kind = 'chained', parts = [{}] }]");
   ASSERT_EQ(x.optimizer.schedule.parts.size(), 2u);
   EXPECT_EQ(x.optimizer.schedule.parts[0].kind, schedule_kind::linear);
   EXPECT_EQ(x.optimizer.schedule.parts[1].parts.size(), 1u);
-  EXPECT_TRUE(set(x, "optimizer.schedule.milestones", "[3, 8]").empty());
-  EXPECT_EQ(x.optimizer.schedule.milestones, (std::vector<uint64_t>{3, 8}));
-  EXPECT_EQ(complaint_about("optimizer.schedule.milestones", "[0]").substr(0, 30),
-            "expected an integer from 1 to ");
-  EXPECT_EQ(complaint_about("optimizer.schedule.milestones", "7").substr(0, 32),
-            "expected a list of integers, got");
-  EXPECT_EQ(complaint_about("optimizer.schedule.parts", "{}").substr(0, 30),
-            "expected a list of tables, got");
-  EXPECT_EQ(complaint_about("optimizer.schedule.parts", "[5]").substr(0, 20),
-            "expected a table, go");
+  EXPECT_EQ(with("optimizer.schedule.milestones", "[3, 8]").optimizer.schedule.milestones,
+            (std::vector<uint64_t>{3, 8}));
   job y;
   const auto found = set(y, "optimizer.schedule.parts", "[{}, { kid = 'step' }]");
   ASSERT_EQ(found.size(), 1u);
@@ -181,31 +163,55 @@ TEST(job_keys, schedules_nest_only_so_deep) {
   EXPECT_EQ(found[0].why, "too many schedules in one another");
 }
 
-TEST(job_keys, wrong_types_say_what_was_expected_and_what_came) {
-  EXPECT_EQ(complaint_about("training.epochs", "'ten'"),
-            "expected an integer from 1 to 1000000000000, got the string \"ten\"");
-  EXPECT_EQ(complaint_about("training.epochs", "3.0"),
-            "expected an integer from 1 to 1000000000000, got the number 3.0");
-  EXPECT_EQ(complaint_about("job.seed", "-1"),
-            "expected an integer of at least 0, got the integer -1");
-  EXPECT_EQ(complaint_about("data.standardize", "1"), "expected true or false, got the integer 1");
-  EXPECT_EQ(complaint_about("optimizer.learning_rate", "inf"),
-            "expected a finite number, got the number inf");
-  EXPECT_EQ(complaint_about("optimizer.learning_rate", "[]"), "expected a number, got a list");
-  EXPECT_EQ(complaint_about("data.file", "5"), "expected a string, got the integer 5");
-  EXPECT_EQ(complaint_about("optimizer.schedule.then", "5").substr(0, 40),
-            "expected a table, got the integer 5; wri");
-}
-
-TEST(job_keys, whole_numbers_have_their_own_least_value) {
-  EXPECT_EQ(complaint_about("training.batch_size", "0"),
-            "expected an integer from 1 to 1000000000, got the integer 0");
-  EXPECT_EQ(complaint_about("training.batch_size", "'some'"),
-            "expected an integer from 1 to 1000000000 or \"all\", got the string \"some\"");
-  EXPECT_EQ(complaint_about("data.classes", "1"),
-            "expected an integer from 2 to 1000000, got the integer 1");
-  job x;
-  EXPECT_TRUE(set(x, "training.evaluate_every", "0").empty());
+TEST(job_keys, refusals_say_what_was_expected_and_what_came) {
+  struct refused {
+    const char* path;
+    const char* value;
+    const char* complaint;
+  };
+  const auto one_of_three = "expected one of staleness, first and lag; write { staleness = 2 }, "
+                            "{ first = 3 } or { lag = 1.5 }";
+  const refused values[] = {
+    {"training.epochs", "'ten'",
+     "expected an integer from 1 to 1000000000000, got the string \"ten\""},
+    {"training.epochs", "3.0", "expected an integer from 1 to 1000000000000, got the number 3.0"},
+    {"job.seed", "-1", "expected an integer of at least 0, got the integer -1"},
+    {"data.standardize", "1", "expected true or false, got the integer 1"},
+    {"optimizer.learning_rate", "inf", "expected a finite number, got the number inf"},
+    {"optimizer.learning_rate", "[]", "expected a number, got a list"},
+    {"data.file", "5", "expected a string, got the integer 5"},
+    {"optimizer.schedule.then", "5",
+     "expected a table, got the integer 5; write { kind = \"cosine\", steps = 100 }"},
+    {"optimizer.schedule.milestones", "[0]",
+     "expected an integer from 1 to 1000000000000000, got the integer 0"},
+    {"optimizer.schedule.milestones", "7",
+     "expected a list of integers, got the integer 7; write milestones = [100, 200]"},
+    {"optimizer.schedule.parts", "{}",
+     "expected a list of tables, got a table; write parts = [{ kind = \"linear\", steps = 100 }, { "
+     "kind = \"constant\" }]"},
+    {"optimizer.schedule.parts", "[5]",
+     "expected a table, got the integer 5; write { kind = \"cosine\", steps = 100 }"},
+    {"training.batch_size", "0", "expected an integer from 1 to 1000000000, got the integer 0"},
+    {"training.batch_size", "'some'",
+     "expected an integer from 1 to 1000000000 or \"all\", got the string \"some\""},
+    {"data.classes", "1", "expected an integer from 2 to 1000000, got the integer 1"},
+    {"runtime.policy", "'sharin'",
+     "expected one of \"sharing\" | \"stealing\", got the string \"sharin\"; did you mean "
+     "'sharing'?"},
+    {"training.strategy", "'telepathy'",
+     "expected one of \"gradients\" | \"parameters\" | \"federated\", got the string "
+     "\"telepathy\""},
+    {"training.consistency", "{ first = 0 }",
+     "expected an integer from 1 to 1048576, got the integer 0"},
+    {"training.consistency", "'bounded'",
+     "expected one of \"synchronous\" | \"asynchronous\", got the string \"bounded\""},
+    {"training.consistency", "{ staleness = 1, first = 2 }", one_of_three},
+    {"training.consistency", "{ stale = 1 }", one_of_three},
+    {"training.consistency", "{}", one_of_three},
+  };
+  for (const auto& [path, value, complaint] : values)
+    EXPECT_EQ(complaint_about(path, value), complaint);
+  with("training.evaluate_every", "0");
 }
 
 // Nothing that people write by mistake becomes hours of silence or an overflow.
@@ -217,45 +223,24 @@ TEST(job_keys, whole_numbers_have_a_greatest_value_that_is_named) {
     const auto most = std::stoull(key.words().substr(key.words().find(" to ") + 4));
     const auto above = std::to_string(most + 1);
     const auto said = complaint_about(key.path, above);
-    EXPECT_NE(said.find(" to " + std::to_string(most)), said.npos) << said;
-    EXPECT_NE(said.find("the integer " + above), said.npos) << said;
-    job x;
-    EXPECT_TRUE(set(x, key.path, std::to_string(most)).empty()) << key.path;
+    EXPECT_TRUE(test::contains(said, " to " + std::to_string(most)));
+    EXPECT_TRUE(test::contains(said, "the integer " + above));
+    with(key.path, std::to_string(most));
   }
   EXPECT_NE(complaint_about("model.hidden", "[9223372036854775807]"), "");
   EXPECT_NE(complaint_about("training.consistency", "{ staleness = 9223372036854775807 }"), "");
 }
 
-TEST(job_keys, choices_are_listed_and_the_nearest_is_named) {
-  EXPECT_EQ(complaint_about("runtime.policy", "'sharin'"),
-            "expected one of \"sharing\" | \"stealing\", got the string \"sharin\"; did you mean "
-            "'sharing'?");
-  EXPECT_EQ(complaint_about("training.strategy", "'telepathy'"),
-            "expected one of \"gradients\" | \"parameters\" | \"federated\", got the string "
-            "\"telepathy\"");
-}
-
 TEST(job_keys, consistency_is_a_name_or_a_bound) {
   const auto text_after = [](const std::string& value) {
-    job x;
-    EXPECT_TRUE(set(x, "training.consistency", value).empty()) << value;
-    return *find_job_key("training.consistency")->get(x);
+    return *find_job_key("training.consistency")->get(with("training.consistency", value));
   };
   for (const std::string text : {"\"synchronous\"", "\"asynchronous\"", "{ staleness = 2 }",
                                  "{ first = 3 }", "{ lag = 1.5 }"})
     EXPECT_EQ(text_after(text), text);
-  job x;
-  set(x, "training.consistency", "{ first = 3 }");
+  const auto x = with("training.consistency", "{ first = 3 }");
   EXPECT_EQ(x.training.consistency, consistency_kind::half_synchronous);
   EXPECT_EQ(x.training.first_count, 3u);
-  EXPECT_EQ(complaint_about("training.consistency", "{ first = 0 }"),
-            "expected an integer from 1 to 1048576, got the integer 0");
-  EXPECT_EQ(complaint_about("training.consistency", "'bounded'").substr(0, 49),
-            "expected one of \"synchronous\" | \"asynchronous\", g");
-  for (const auto* text : {"{ staleness = 1, first = 2 }", "{ stale = 1 }", "{}"})
-    EXPECT_EQ(complaint_about("training.consistency", text).substr(0, 46),
-              "expected one of staleness, first and lag; writ")
-      << text;
 }
 
 TEST(job_keys, each_wrong_unit_of_a_hidden_layer_is_named) {
@@ -283,9 +268,9 @@ TEST(job_keys, meant_key_is_looked_for_in_other_sections_too) {
 
 TEST(job_keys, keys_decided_later_are_comments) {
   const auto text = job_text(job{});
-  EXPECT_NE(text.find("\n# slices: batch_size / 64, from 1 to 16\n"), std::string::npos);
-  EXPECT_NE(text.find("\nepochs = 10\n"), std::string::npos);
-  EXPECT_NE(text.find("\n[optimizer.schedule]\nkind = \"constant\"\n"), std::string::npos);
+  EXPECT_TRUE(test::contains(text, "\n# slices: batch_size / 64, from 1 to 16\n"));
+  EXPECT_TRUE(test::contains(text, "\nepochs = 10\n"));
+  EXPECT_TRUE(test::contains(text, "\n[optimizer.schedule]\nkind = \"constant\"\n"));
 }
 
 // Regenerate with: troupe config keys

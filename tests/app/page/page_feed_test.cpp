@@ -2,6 +2,7 @@
 
 #include "app/page/run_metrics.hpp"
 #include "data/records/event_file.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -170,8 +171,6 @@ TEST(page_feed, what_is_no_status_changes_nothing_and_a_problem_ends_with_the_ne
 
 namespace {
 
-using nlohmann::json;
-
 const json status{{"phase", "training"},
                   {"step", 12},
                   {"bytes_sent", 4096},
@@ -189,9 +188,9 @@ TEST(run_metrics, a_figure_has_its_name_unit_and_labels) {
         "troupe_phase{phase=\"training\"} 1\n", "troupe_phase{phase=\"failed\"} 0\n",
         "troupe_node_step{node=\"a\\\"b\\\\c\\n\"} 11\n",
         "troupe_replica_computed_seconds_total{node=\"a\",replica=\"1\"} 2.5\n"})
-    EXPECT_NE(text.find(line), std::string::npos) << line << text;
-  EXPECT_EQ(text.find("train_loss"), std::string::npos) << "what has no value is left out";
-  EXPECT_EQ(text.find("# EOF"), std::string::npos);
+    EXPECT_TRUE(test::contains(text, line));
+  EXPECT_FALSE(test::contains(text, "train_loss")) << "what has no value is left out";
+  EXPECT_FALSE(test::contains(text, "# EOF"));
 }
 
 TEST(run_metrics, metrics_of_the_job_are_one_family) {
@@ -202,20 +201,18 @@ TEST(run_metrics, metrics_of_the_job_are_one_family) {
                         {"test_macro_f1", 0.25},
                         {"epoch", 3}};
   const auto text = run_metrics(with, metrics_format::prometheus);
-  EXPECT_NE(
-    text.find("# TYPE troupe_metric gauge\ntroupe_metric{metric=\"auc\",rows=\"test\"} 0.75\n"
-              "troupe_metric{metric=\"macro_f1\",rows=\"test\"} 0.25\n"),
-    std::string::npos)
-    << text;
-  EXPECT_EQ(text.find("metric=\"loss"), std::string::npos) << text;
+  EXPECT_TRUE(test::contains(
+    text, "# TYPE troupe_metric gauge\ntroupe_metric{metric=\"auc\",rows=\"test\"} 0.75\n"
+          "troupe_metric{metric=\"macro_f1\",rows=\"test\"} 0.25\n"));
+  EXPECT_FALSE(test::contains(text, "metric=\"loss"));
 }
 
 TEST(run_metrics, who_asks_for_open_metrics_gets_it) {
   const auto format = metrics_format_for("application/openmetrics-text;version=1.0.0, text/plain");
   EXPECT_EQ(format, metrics_format::open_metrics);
   const auto text = run_metrics(status, format);
-  EXPECT_NE(text.find("# TYPE troupe_wire_sent_bytes counter\ntroupe_wire_sent_bytes_total 4096\n"),
-            std::string::npos)
+  EXPECT_TRUE(test::contains(
+    text, "# TYPE troupe_wire_sent_bytes counter\ntroupe_wire_sent_bytes_total 4096\n"))
     << "a family has no ending";
   EXPECT_TRUE(text.ends_with("# EOF\n"));
   EXPECT_EQ(metrics_format_for("text/html"), metrics_format::prometheus);

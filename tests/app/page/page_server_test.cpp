@@ -3,16 +3,11 @@
 #include "app/page/page_request.hpp"
 
 #include <arpa/inet.h>
-
+#include <fcntl.h>
 #include <gtest/gtest.h>
-
 #include <netinet/in.h>
-
 #include <sys/resource.h>
 #include <sys/socket.h>
-
-#include <fcntl.h>
-
 #include <unistd.h>
 
 #include <cerrno>

@@ -6,6 +6,7 @@
 #include "coordinators/parallel/parallel_plan.hpp"
 #include "data/records/training_record.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/failure_of.hpp"
 
 #include <gtest/gtest.h>
@@ -100,12 +101,10 @@ TEST(status_report, shows_what_each_replica_carries_of_a_split_model) {
   x.nodes[1].partitions = {"slices 0-3, layers 0-1, part 1 of 2"};
   x.figures = {412, {{{"main", 0}, {}, "slices 0-3, layers 0-1, part 0 of 2"}, {{"right", 0}, {}}}};
   const auto report = status_report(status_json(x));
-  EXPECT_NE(report.find("\n\nreplica  partition\n"
-                        "main/0   slices 0-3, layers 0-1, part 0 of 2\n"
-                        "main/1   spare\n"
-                        "right/0  slices 0-3, layers 0-1, part 1 of 2\n\n"),
-            std::string::npos)
-    << report;
+  EXPECT_TRUE(test::contains(report, "\n\nreplica  partition\n"
+                                     "main/0   slices 0-3, layers 0-1, part 0 of 2\n"
+                                     "main/1   spare\n"
+                                     "right/0  slices 0-3, layers 0-1, part 1 of 2\n\n"));
   EXPECT_EQ(report.find("part 0 of 2"), report.rfind("part 0 of 2")) << "once";
 }
 
@@ -117,23 +116,14 @@ TEST(status_report, shows_whose_wait_it_was_where_somebody_counts) {
   figures.last_by = milliseconds{3500};
   figures.last_by_max = milliseconds{3200};
   x.figures = {412, {{{"main", 0}, {}}, {{"ri\nght", 0}, figures}}};
-  EXPECT_NE(
-    status_report(status_json(x))
-      .find("\n\n"
-            " replica  results  last   by ms  most ms  waited ms  computed ms  network ms\n"
-            "  main/0        0     0     0.0      0.0        0.0          0.0         0.0\n"
-            "ri ght/0      412   400  3500.0   3200.0        0.0          0.0         0.0\n"),
-    std::string::npos)
-    << status_report(status_json(x));
+  EXPECT_TRUE(test::contains(
+    status_report(status_json(x)),
+    "\n\n"
+    " replica  results  last   by ms  most ms  waited ms  computed ms  network ms\n"
+    "  main/0        0     0     0.0      0.0        0.0          0.0         0.0\n"
+    "ri ght/0      412   400  3500.0   3200.0        0.0          0.0         0.0\n"));
   const auto object = nlohmann::json::parse(status_json(x));
   EXPECT_EQ(object["trainers"][1]["last_by_max_ms"], 3200.0);
-}
-
-TEST(status_report, an_answer_with_strange_figures_is_a_mismatch) {
-  auto object = nlohmann::json::parse(status_json(some_status()));
-  object["trainers"] = {3};
-  const auto error = test::failure_of([&] { status_report(object.dump()); });
-  EXPECT_EQ(error.code(), failure_code::mismatch);
 }
 
 TEST(status_report, the_object_adds_up_what_nodes_sent) {
@@ -152,15 +142,15 @@ TEST(wait_report, shows_who_holds_up_the_run_by_which_chain_and_what_to_do) {
   auto x = some_status();
   x.nodes.resize(2);
   const auto report = wait_report(status_json(x));
-  EXPECT_EQ(report.find("verdict            right holds up the run: linked, and silent for 3.2 s\n"
-                        "because            main waits for right: gradients\n"
-                        "what to do         its process is stopped or"),
-            0u)
+  EXPECT_TRUE(
+    report.starts_with("verdict            right holds up the run: linked, and silent for 3.2 s\n"
+                       "because            main waits for right: gradients\n"
+                       "what to do         its process is stopped or"))
     << report;
   x.nodes[0].waits = {{"", "a place\x1b[2J"}};
   x.nodes.resize(1);
-  EXPECT_NE(wait_report(status_json(x)).find("\nbecause            main waits for a place [2J\n"),
-            std::string::npos);
+  EXPECT_TRUE(test::contains(wait_report(status_json(x)),
+                             "\nbecause            main waits for a place [2J\n"));
   x.still = 0.5;
   EXPECT_EQ(wait_report(status_json(x)), "verdict            nothing holds up the run: training, "
                                          "step 412 of 570, last moved 0.5 s ago\n");
@@ -169,11 +159,14 @@ TEST(wait_report, shows_who_holds_up_the_run_by_which_chain_and_what_to_do) {
 TEST(status_report, what_came_over_a_wire_moves_no_terminal) {
   auto x = some_status();
   x.waits_for = "a\x1b[2J\nb";
-  EXPECT_NE(status_report(status_json(x)).find("a [2J b\n"), std::string::npos);
+  EXPECT_TRUE(test::contains(status_report(status_json(x)), "a [2J b\n"));
 }
 
 TEST(status_report, another_answer_is_a_mismatch) {
-  for (const auto* text : {"{}", "no object", R"({"phase":7})"}) {
+  auto strange = nlohmann::json::parse(status_json(some_status()));
+  strange["trainers"] = {3};
+  for (const std::string& text : {std::string{"{}"}, std::string{"no object"},
+                                  std::string{R"({"phase":7})"}, strange.dump()}) {
     const auto error = test::failure_of([&] { status_report(text); });
     EXPECT_EQ(error.code(), failure_code::mismatch) << text;
   }
@@ -221,7 +214,7 @@ TEST(output, report_tells_the_best_version_and_its_validation_figures) {
   const auto report = run_report(summary);
   for (const auto* line : {"best version       420\n", "val loss           0.25\n",
                            "val accuracy       0.75\n", "val r2             0.5\n"})
-    EXPECT_NE(report.find(line), std::string::npos) << line;
+    EXPECT_TRUE(test::contains(report, line));
 }
 
 /// Two halves of a pair, and a third replica without slices.
@@ -299,7 +292,7 @@ TEST(plan_report, tells_of_nodes_and_what_they_send_each_other) {
   x.processes[1].memory.add(memory_cause::parameters, 8192);
   x.process_links = {{0, 1, 1024, 4, {4096, 0, 32}, 8}};
   const auto text = plan_report(x);
-  EXPECT_NE(text.find("\n2        b        none\n"), std::string::npos) << text;
+  EXPECT_TRUE(test::contains(text, "\n2        b        none\n"));
   EXPECT_TRUE(text.ends_with(R"(
 process   window  parameters  gradients   in all   limit
 a        4.3 MiB      12 MiB     22 MiB   34 MiB  48 MiB
