@@ -1,6 +1,7 @@
 #include "data/disk/atomic_file.hpp"
 
 #include "data/text/failure.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/process_limits.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -64,33 +65,46 @@ bool enter_own_mounts() {
          tell_kernel("setgroups", "deny") && tell_kernel("gid_map", "0 " + group + " 1");
 }
 
-full_disk_result fill_small_disk(const std::string& folder) {
+/// Mounts 64 KiB at `folder`; false where that is not possible.
+bool mount_small_disk(const std::string& folder) {
   if (!enter_own_mounts())
-    return no_small_disk;
+    return false;
   mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-  if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") != 0)
-    return no_small_disk;
+  return mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") == 0;
+}
+
+/// Runs `body` in a child, on a small disk at a folder; skips the test where there can be none.
+void expect_told_everything(full_disk_result (*body)(const std::string& folder)) {
+  temporary_folder folder;
+  const auto child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0)
+    _exit(mount_small_disk(folder.path()) ? body(folder.path()) : no_small_disk);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == no_small_disk)
+    GTEST_SKIP() << "no small file system can be mounted here";
+  EXPECT_EQ(WEXITSTATUS(status), told_everything);
+}
+
+full_disk_result fill_small_disk(const std::string& folder) {
   auto error = refusal_of(folder + "/big", std::string(100'000, 'x'));
   auto told = error && error->code() == failure_code::io_error &&
-              error->reason().find("100000 bytes needed, ") != std::string::npos &&
-              error->reason().find(" 65536 available") != std::string::npos;
+              test::contains(error->reason(), "100000 bytes needed, ") &&
+              test::contains(error->reason(), " 65536 available");
   return told && std::filesystem::is_empty(folder) ? told_everything : told_wrongly;
 }
 
 } // namespace
 
 TEST(atomic_file, new_files_are_written_whole) {
-  temporary_folder folder;
-  std::string content("binary \0 content", 16);
-  write_file_atomically(folder.path("a"), content);
-  EXPECT_EQ(folder.read("a"), content);
-  EXPECT_EQ(entry_count(folder), 1u);
-}
-
-TEST(atomic_file, empty_content_makes_an_empty_file) {
-  temporary_folder folder;
-  write_file_atomically(folder.path("a"), "");
-  EXPECT_EQ(folder.read("a"), "");
+  for (const auto& content : {std::string("binary \0 content", 16), std::string{}}) {
+    temporary_folder folder;
+    write_file_atomically(folder.path("a"), content);
+    EXPECT_EQ(folder.read("a"), content);
+    EXPECT_EQ(entry_count(folder), 1u);
+  }
 }
 
 TEST(atomic_file, readers_of_the_old_file_keep_the_old_content) {
@@ -171,36 +185,17 @@ TEST(atomic_file, a_write_that_fails_half_way_leaves_the_old_file_and_nothing_el
 }
 
 TEST(atomic_file, a_full_disk_is_told_with_bytes_needed_and_available) {
-  temporary_folder folder;
-  auto child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0)
-    _exit(fill_small_disk(folder.path()));
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == no_small_disk)
-    GTEST_SKIP() << "no small file system can be mounted here";
-  EXPECT_EQ(WEXITSTATUS(status), told_everything);
+  expect_told_everything(fill_small_disk);
 }
 
 full_disk_result reserve_on_small_disk(const std::string& folder) {
-  if (!enter_own_mounts())
-    return no_small_disk;
-  mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-  if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") != 0)
-    return no_small_disk;
-  try {
-    atomic_file{folder + "/model"}.reserve(100'000);
+  const auto error =
+    test::failure_of([&] { atomic_file{folder + "/model"}.reserve(100'000); }, "reserved");
+  if (error.code() != failure_code::io_error ||
+      !test::contains(error.reason(), "cannot reserve room for the file") ||
+      !test::contains(error.reason(), "100000 bytes needed, 65536 available") ||
+      !std::filesystem::is_empty(folder))
     return told_wrongly;
-  } catch (const failure& error) {
-    const auto& said = error.reason();
-    if (error.code() != failure_code::io_error ||
-        said.find("cannot reserve room for the file") == said.npos ||
-        said.find("100000 bytes needed, 65536 available") == said.npos ||
-        !std::filesystem::is_empty(folder))
-      return told_wrongly;
-  }
   const std::string content(32'000, 'x');
   atomic_file model{folder + "/model"};
   model.reserve(40'000);
@@ -216,17 +211,7 @@ full_disk_result reserve_on_small_disk(const std::string& folder) {
 
 // Who fills the disk meanwhile gets less of it; what was reserved and not used is free again.
 TEST(atomic_file, room_that_was_taken_is_there_when_the_disk_is_full) {
-  temporary_folder folder;
-  auto child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0)
-    _exit(reserve_on_small_disk(folder.path()));
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == no_small_disk)
-    GTEST_SKIP() << "no small file system can be mounted here";
-  EXPECT_EQ(WEXITSTATUS(status), told_everything);
+  expect_told_everything(reserve_on_small_disk);
 }
 
 TEST(atomic_file, room_that_is_not_used_leaves_nothing) {

@@ -3,6 +3,7 @@
 #include "data/formats/read_data.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/prepare.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -29,27 +30,33 @@ file_format by_content(const std::string& content) {
 } // namespace
 
 TEST(read_data, a_name_tells_the_format) {
-  EXPECT_EQ(format_by_name("a.npy/rows.csv"), file_format::csv);
-  EXPECT_EQ(format_by_name("rows.csv.gz"), file_format::csv);
-  EXPECT_EQ(format_by_name("a1a.libsvm"), file_format::libsvm);
-  EXPECT_EQ(format_by_name("a1a.svm.gz"), file_format::libsvm);
-  EXPECT_EQ(format_by_name("rows.idx"), file_format::idx);
-  EXPECT_EQ(format_by_name("train-images-idx3-ubyte.gz"), file_format::idx);
-  EXPECT_EQ(format_by_name("rows.npy"), file_format::npy);
-  EXPECT_EQ(format_by_name("rows.txt"), std::nullopt);
-  EXPECT_EQ(format_by_name("csv"), std::nullopt);
+  const std::pair<const char*, std::optional<file_format>> names[] = {
+    {"a.npy/rows.csv", file_format::csv},
+    {"rows.csv.gz", file_format::csv},
+    {"a1a.libsvm", file_format::libsvm},
+    {"a1a.svm.gz", file_format::libsvm},
+    {"rows.idx", file_format::idx},
+    {"train-images-idx3-ubyte.gz", file_format::idx},
+    {"rows.npy", file_format::npy},
+    {"rows.txt", std::nullopt},
+    {"csv", std::nullopt}};
+  for (const auto& [name, format] : names)
+    EXPECT_EQ(format_by_name(name), format) << name;
 }
 
 TEST(read_data, else_the_first_bytes_do) {
-  EXPECT_EQ(by_content("1,2\n"), file_format::csv);
-  EXPECT_EQ(by_content("a;b\n"), file_format::csv);
-  EXPECT_EQ(by_content(""), file_format::csv);
-  EXPECT_EQ(by_content("name,time\nx 10:30,2\n"), file_format::csv);
-  EXPECT_EQ(by_content("1 1:0.5 2:3\n"), file_format::libsvm);
-  EXPECT_EQ(by_content("# rows, by hand\n-1 7:1\n"), file_format::libsvm);
-  EXPECT_EQ(by_content(gzip_text("1 1:0.5 2:3\n")), file_format::libsvm);
-  EXPECT_EQ(by_content("\x93NUMPY\1\0"), file_format::npy);
-  EXPECT_EQ(by_content("\0\0\x08\3\0\0\0\1"s), file_format::idx);
+  const std::pair<std::string, file_format> contents[] = {
+    {"1,2\n", file_format::csv},
+    {"a;b\n", file_format::csv},
+    {"", file_format::csv},
+    {"name,time\nx 10:30,2\n", file_format::csv},
+    {"1 1:0.5 2:3\n", file_format::libsvm},
+    {"# rows, by hand\n-1 7:1\n", file_format::libsvm},
+    {gzip_text("1 1:0.5 2:3\n"), file_format::libsvm},
+    {"\x93NUMPY\1\0", file_format::npy},
+    {"\0\0\x08\3\0\0\0\1"s, file_format::idx}};
+  for (const auto& [content, format] : contents)
+    EXPECT_EQ(by_content(content), format) << content;
 }
 
 TEST(read_data, a_file_like_none_of_them_is_refused_with_what_was_seen) {
@@ -59,32 +66,29 @@ TEST(read_data, a_file_like_none_of_them_is_refused_with_what_was_seen) {
   const auto error = test::failure_of([&] { read_data(path); });
   EXPECT_EQ(error.code(), failure_code::bad_data);
   EXPECT_EQ(error.where(), path);
-  EXPECT_NE(error.reason().find("'\\x7fELF\\x02\\x01\\x01'"), std::string::npos) << error.reason();
-  EXPECT_NE(error.hint().find("data.format"), std::string::npos);
+  EXPECT_TRUE(test::contains(error.reason(), "'\\x7fELF\\x02\\x01\\x01'"));
+  EXPECT_TRUE(test::contains(error.hint(), "data.format"));
   EXPECT_THROW(read_data(folder.path("none")), failure);
   EXPECT_THROW(read_data(folder.path()), failure);
 }
 
 TEST(read_data, what_is_no_table_of_text_is_called_by_its_name) {
   temporary_folder folder;
-  const auto refusal = [&](const std::string& name, const std::string& content) {
-    try {
-      format_of(folder.write(name, content));
-    } catch (const failure& error) {
-      EXPECT_EQ(error.code(), failure_code::bad_data);
-      EXPECT_FALSE(error.hint().empty());
-      return error.reason();
-    }
-    return std::string{"accepted"};
+  const auto expect_called = [&](const std::string& name, const std::string& content,
+                                 const char* what) {
+    const auto error = test::failure_of([&] { format_of(folder.write(name, content)); });
+    EXPECT_EQ(error.code(), failure_code::bad_data) << name;
+    EXPECT_FALSE(error.hint().empty());
+    EXPECT_TRUE(test::contains(error.reason(), what)) << name;
   };
   for (const std::string name : {"rows", "rows.csv"}) {
-    EXPECT_NE(refusal(name, "PK\3\4\x14").find("a zip file"), std::string::npos) << name;
-    EXPECT_NE(refusal(name, "PAR1\x15").find("a Parquet file"), std::string::npos) << name;
-    EXPECT_NE(refusal(name, "BZh91AY").find("bzip2"), std::string::npos) << name;
-    EXPECT_NE(refusal(name, "<!DOCTYPE html>").find("a web page"), std::string::npos) << name;
+    expect_called(name, "PK\3\4\x14", "a zip file");
+    expect_called(name, "PAR1\x15", "a Parquet file");
+    expect_called(name, "BZh91AY", "bzip2");
+    expect_called(name, "<!DOCTYPE html>", "a web page");
   }
-  EXPECT_NE(refusal("rows.json", "[{\"a\": 1}]").find("JSON"), std::string::npos);
-  EXPECT_EQ(refusal("rows.csv", "[x],y\n1,2\n"), "accepted");
+  expect_called("rows.json", "[{\"a\": 1}]", "JSON");
+  EXPECT_NO_THROW(format_of(folder.write("rows.csv", "[x],y\n1,2\n")));
 }
 
 TEST(read_data, what_the_caller_says_counts_more) {
@@ -192,8 +196,7 @@ TEST(client_column, that_cannot_be_is_refused) {
   EXPECT_EQ(reason(path, "y"), "the column 'y' is the target: it names no clients");
   EXPECT_EQ(reason(folder.write("two.csv", "user,y\na,1\n"), "user"),
             "the file has a target, and a column of clients, but no feature");
-  EXPECT_NE(reason(folder.write("rows.svm", "1 1:2\n"), "user").find("no CSV file"),
-            std::string::npos);
+  EXPECT_TRUE(test::contains(reason(folder.write("rows.svm", "1 1:2\n"), "user"), "no CSV file"));
 }
 
 TEST(client_files, are_a_client_each_in_order_of_their_names) {
@@ -241,9 +244,8 @@ TEST(client_files, of_texts_are_refused_because_each_has_a_vocabulary_of_its_own
   options.format = file_format::text;
   options.text.window = 1;
   const auto pattern = (std::filesystem::path{folder.path()} / "*.csv").string();
-  EXPECT_NE(
-    test::failure_of([&] { read_client_files(pattern, options); }).reason().find("vocabulary"),
-    std::string::npos);
+  const auto error = test::failure_of([&] { read_client_files(pattern, options); });
+  EXPECT_TRUE(test::contains(error.reason(), "vocabulary"));
 }
 
 } // namespace troupe::read_data_test

@@ -6,6 +6,8 @@
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "models/network/neural_network.hpp"
+#include "tests/support/contains.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/some_checkpoint.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -59,14 +61,13 @@ template <class Change>
 std::string complaint(Change change) {
   auto file = small_file();
   change(file);
-  try {
-    to_saved_model(std::move(file), "m.safetensors");
-  } catch (const failure& problem) {
+  const auto problem =
+    test::failure_of([&] { to_saved_model(std::move(file), "m.safetensors"); }, "accepted");
+  if (problem.reason() != "accepted") {
     EXPECT_EQ(problem.code(), failure_code::bad_data);
     EXPECT_EQ(problem.where(), "m.safetensors");
-    return problem.reason();
   }
-  return "accepted";
+  return problem.reason();
 }
 
 std::string complaint_with(const std::string& key, const std::string& value) {
@@ -109,9 +110,9 @@ TEST(saved_model, of_sparse_rows_predicts_both_forms) {
 }
 
 TEST(saved_model, of_sparse_rows_is_checked) {
-  EXPECT_NE(complaint_with("rows", "some").find("'rows' is 'some'"), std::string::npos);
-  EXPECT_NE(complaint_with("hash_bits", "20").find("'hash_bits' is '20'"), std::string::npos);
-  EXPECT_NE(complaint_with("hash_bits", "x").find("'hash_bits'"), std::string::npos);
+  EXPECT_TRUE(test::contains(complaint_with("rows", "some"), "'rows' is 'some'"));
+  EXPECT_TRUE(test::contains(complaint_with("hash_bits", "20"), "'hash_bits' is '20'"));
+  EXPECT_TRUE(test::contains(complaint_with("hash_bits", "x"), "'hash_bits'"));
 }
 
 TEST(saved_model, of_a_text_has_classes_that_are_characters) {
@@ -130,7 +131,7 @@ TEST(saved_model, of_a_text_has_classes_that_are_characters) {
   };
   for (const auto& reason : {said("text", R"(["no","yes"])"), said("text", R"(["a","a"])"),
                              said("text", R"(["","a"])"), said("sound", R"(["a","b"])")})
-    EXPECT_NE(reason.find("'input'"), std::string::npos) << reason;
+    EXPECT_TRUE(test::contains(reason, "'input'"));
 }
 
 TEST(saved_model, predicts_raw_rows_as_worked_by_hand) {
@@ -219,9 +220,7 @@ TEST(saved_model, standardisation_must_be_finite_and_complete) {
             "the metadata's 'feature_mean' holds 1 numbers; the model has 2 features");
   for (const auto* text : {"7f800000 00000000", "3f80000 00000000", "3f800000,00000000", "x",
                            "3f800000  00000000", " 3f800000 00000000", "-3f80000 00000000"})
-    EXPECT_TRUE(complaint_with("feature_mean", text).find("holds no finite number") !=
-                std::string::npos)
-      << text;
+    EXPECT_TRUE(test::contains(complaint_with("feature_mean", text), "holds no finite number"));
   EXPECT_EQ(complaint_with("feature_deviation", "3f800000 00000000"),
             "the metadata's 'feature_deviation' holds a number that is not above 0");
 }

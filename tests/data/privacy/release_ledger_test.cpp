@@ -1,6 +1,7 @@
 #include "data/privacy/key_file.hpp"
 #include "data/privacy/release_ledger.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -28,12 +29,7 @@ std::string written(const temporary_folder& folder) {
 
 failure_code refusal_of(const std::string& text) {
   const temporary_folder folder;
-  try {
-    release_ledger{folder.write("releases.csv", text)};
-  } catch (const failure& problem) {
-    return problem.code();
-  }
-  return failure_code::internal;
+  return test::failure_of([&] { release_ledger{folder.write("releases.csv", text)}; }).code();
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "data/records/run_recorder.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -20,11 +21,7 @@ namespace {
 constexpr auto no_end = trace_record::no_end;
 
 trace_track track_of(const std::string& actor) {
-  trace_track result;
-  result.actor = actor;
-  result.waits_for = "parameters";
-  result.sends = "gradient";
-  return result;
+  return {actor, "parameters", "gradient", 1, 0, {}};
 }
 
 class flight : public ::testing::Test {
@@ -37,14 +34,10 @@ protected:
     return read_flight(std::as_bytes(std::span{bytes}), "here");
   }
   static std::string why(std::string_view bytes) {
-    try {
-      read(bytes);
-    } catch (const failure& error) {
-      EXPECT_EQ(error.code(), failure_code::bad_data);
-      EXPECT_EQ(error.where(), "here");
-      return error.reason();
-    }
-    return "read";
+    const auto error = test::failure_of([&] { read(bytes); });
+    EXPECT_EQ(error.code(), failure_code::bad_data);
+    EXPECT_EQ(error.where(), "here");
+    return error.reason();
   }
 
   temporary_folder folder_;
@@ -154,7 +147,7 @@ TEST_F(flight, a_folder_that_is_not_there_is_named) {
   const auto error = test::failure_of([&] { const run_recorder recorder{nowhere}; });
   EXPECT_EQ(error.code(), failure_code::cannot_create);
   EXPECT_EQ(error.where(), nowhere.folder);
-  EXPECT_NE(error.hint().find("--flight"), std::string::npos);
+  EXPECT_TRUE(test::contains(error.hint(), "--flight"));
 }
 
 TEST_F(flight, what_is_no_such_file_is_refused_and_of_a_part_the_whole_rings_are_read) {
@@ -171,9 +164,9 @@ TEST_F(flight, what_is_no_such_file_is_refused_and_of_a_part_the_whole_rings_are
   EXPECT_TRUE(part.is_cut);
   ASSERT_EQ(part.tracks.size(), 1u);
   EXPECT_EQ(part.tracks[0].records.size(), 1u);
-  EXPECT_NE(why(std::string_view{whole}.substr(0, 100)).find("only 100 bytes"), std::string::npos);
-  EXPECT_NE(why("{}").find("no flight recorder's file"), std::string::npos);
-  EXPECT_NE(why("").find("no flight recorder's file"), std::string::npos);
+  EXPECT_TRUE(test::contains(why(std::string_view{whole}.substr(0, 100)), "only 100 bytes"));
+  EXPECT_TRUE(test::contains(why("{}"), "no flight recorder's file"));
+  EXPECT_TRUE(test::contains(why(""), "no flight recorder's file"));
 }
 
 TEST_F(flight, damaged_numbers_lead_nowhere) {
@@ -198,18 +191,12 @@ TEST_F(flight, damaged_numbers_lead_nowhere) {
 
 using namespace std::chrono_literals;
 
-trace_track named_track(const std::string& actor) {
-  trace_track result;
-  result.actor = actor;
-  return result;
-}
-
 size_t count(const trace_track& track, trace_kind kind) {
   return static_cast<size_t>(std::ranges::count(track.records, kind, &trace_record::kind));
 }
 
 TEST(trace, work_is_recorded_with_what_it_was_and_the_wait_before_it) {
-  trace_ring ring{named_track("replica 0"), 0, 100};
+  trace_ring ring{track_of("replica 0"), 0, 100};
   const trace_flow flow{flow_content::gradient, {99}};
   {
     const traced_work work{&ring, trace_kind::slice, 7, 3};
@@ -234,7 +221,7 @@ TEST(trace, work_is_recorded_with_what_it_was_and_the_wait_before_it) {
 }
 
 TEST(trace, a_full_ring_keeps_the_newest_in_order_and_counts_the_others) {
-  trace_ring ring{named_track("a"), 0, 8};
+  trace_ring ring{track_of("a"), 0, 8};
   for (uint64_t i = 0; i < 21; ++i)
     ring.add({i, 0, 0, static_cast<uint32_t>(i), 0, trace_kind::receive});
   const auto track = ring.track();
@@ -248,7 +235,7 @@ TEST(trace, the_flight_recorder_has_all_steps_also_those_that_the_timeline_leave
   const temporary_folder folder;
   run_recorder trace{{folder.path(), "main", "digits", "/run"}, false};
   trace.begin("main", "00ff");
-  const auto ring = trace.new_ring(named_track("replica 0"));
+  const auto ring = trace.new_ring(track_of("replica 0"));
   { const traced_work came{ring.get(), trace_kind::receive, 4, 1}; }
   { const traced_work work{ring.get(), trace_kind::slice, 4, 2}; }
   const traced_work under_way{ring.get(), trace_kind::slice, 4, 3};
@@ -271,7 +258,7 @@ TEST(trace, who_has_no_ring_records_nothing) {
 
 // A record that costs 1 ms is far above the budget of steps that take microseconds.
 TEST(trace, steps_are_left_out_when_records_cost_too_much_and_taken_again_when_not) {
-  trace_ring dear{named_track("a"), 1e6, 1 << 16};
+  trace_ring dear{track_of("a"), 1e6, 1 << 16};
   const auto run = [](trace_ring& ring, uint64_t from, uint64_t to,
                       std::chrono::microseconds step) {
     for (auto i = from; i < to; ++i) {
@@ -286,7 +273,7 @@ TEST(trace, steps_are_left_out_when_records_cost_too_much_and_taken_again_when_n
   EXPECT_EQ(every & (every - 1), 0u);
   for (const auto& x : dear.track().records)
     EXPECT_TRUE(x.step < 64 * 15 || x.step % (every / 2) == 0) << x.step;
-  trace_ring cheap{named_track("b"), 1, 1 << 16};
+  trace_ring cheap{track_of("b"), 1, 1 << 16};
   run(cheap, 0, 64 * 4, 20us);
   EXPECT_EQ(cheap.track().every, 1u);
   EXPECT_EQ(count(cheap.track(), trace_kind::slice), 64 * 4u);

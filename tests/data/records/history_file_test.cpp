@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,22 +22,15 @@ constexpr const char* header = "epoch,steps,seconds,learning_rate,train_loss,tra
                                "test_loss,test_accuracy,test_r2,"
                                "validation_loss,validation_accuracy,validation_r2\n";
 
-TEST(history_file, without_rows_it_is_a_header) {
-  EXPECT_EQ(history_text({}), header);
-}
-
-TEST(history_file, each_figure_stands_in_its_column) {
+TEST(history_file, each_figure_stands_in_its_column_and_absent_ones_are_empty_cells) {
   const history_row all{{0.25, 0.75, 0.3, 0.7, -2.0, 0.4, 0.6, -3.0}, 1, 40, 0.5, 0.01};
-  EXPECT_EQ(history_text({all}),
-            std::string{header} + "1,40,0.5,0.01,0.25,0.75,0.3,0.7,-2,0.4,0.6,-3\n");
-}
-
-TEST(history_file, absent_figures_are_empty_cells) {
   const history_row none{{0.25, {}, {}, {}, {}, {}, {}, {}}, 1, 40, 0.5, 0.01};
   const history_row some{{0.125, {}, 0.3, {}, 0.5, {}, 0.75, {}}, 2, 80, 1, 0.01};
-  EXPECT_EQ(history_text({none, some}),
-            std::string{header} +
-              "1,40,0.5,0.01,0.25,,,,,,,\n2,80,1,0.01,0.125,,0.3,,0.5,,0.75,\n");
+  EXPECT_EQ(history_text({}), header);
+  EXPECT_EQ(history_text({all, none, some}),
+            header +
+              std::string{"1,40,0.5,0.01,0.25,0.75,0.3,0.7,-2,0.4,0.6,-3\n"
+                          "1,40,0.5,0.01,0.25,,,,,,,\n2,80,1,0.01,0.125,,0.3,,0.5,,0.75,\n"});
 }
 
 history_row row_at(uint64_t steps, double loss = 0) {
@@ -104,23 +96,18 @@ TEST(history_file, what_was_written_is_read_back) {
 
 TEST(history_file, what_is_no_history_is_refused_with_its_line) {
   const auto refusal = [](const std::string& text) {
-    try {
-      read_history(text, "h");
-    } catch (const failure& error) {
-      return error.where() + ": " + error.reason();
-    }
-    return std::string{};
+    const auto error = test::failure_of([&] { read_history(text, "h"); });
+    return error.where() + ": " + error.reason();
   };
-  const std::string good = "1,40,0.5,0.01,0.25,,,,,,,\n";
-  EXPECT_EQ(refusal("epoch,steps\n1,2\n"), "h:1: this is no history of a run");
-  EXPECT_EQ(refusal(std::string{header}.substr(0, 20)), "h:1: this is no history of a run");
-  const auto longer = std::string{header}.insert(std::string{header}.size() - 1, "x,y");
-  EXPECT_EQ(refusal(longer), "h:1: this is no history of a run");
-  EXPECT_EQ(refusal(header + good + "1,x,0.5,0.01,0.25,,,,,,,\n"), "h:3: 'x' is no number");
-  EXPECT_EQ(refusal(header + std::string{"1,40,,0.01,0.25,,,,,,,\n"}), "h:2: '' is no number");
-  EXPECT_EQ(refusal(header + std::string{"1,40,0.5,0.01,0.25,,,,,,,,\n"}),
+  const std::string head = header, good = "1,40,0.5,0.01,0.25,,,,,,,\n";
+  const auto longer = std::string{head}.insert(head.size() - 1, "x,y");
+  for (const auto& text : {std::string{"epoch,steps\n1,2\n"}, head.substr(0, 20), longer})
+    EXPECT_EQ(refusal(text), "h:1: this is no history of a run");
+  EXPECT_EQ(refusal(head + good + "1,x,0.5,0.01,0.25,,,,,,,\n"), "h:3: 'x' is no number");
+  EXPECT_EQ(refusal(head + "1,40,,0.01,0.25,,,,,,,\n"), "h:2: '' is no number");
+  EXPECT_EQ(refusal(head + "1,40,0.5,0.01,0.25,,,,,,,,\n"),
             "h:2: the line has more cells than the header");
-  EXPECT_EQ(refusal(header + std::string{"1,40,0.5,0.01,0.25,,,,,,\n"}),
+  EXPECT_EQ(refusal(head + "1,40,0.5,0.01,0.25,,,,,,\n"),
             "h:2: the line has fewer cells than the header");
 }
 
@@ -216,13 +203,6 @@ round_record some_round(uint64_t number) {
   return result;
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 } // namespace
 
 TEST(rounds_file, is_a_table_of_what_was_told) {
@@ -267,14 +247,16 @@ TEST(rounds_file, what_is_none_is_refused_with_its_line) {
 
 TEST(rounds_file, grows_and_takes_back_what_is_done_once_more) {
   const temporary_folder folder;
-  const auto path = folder.path("rounds.csv");
-  rounds_writer out{path, 0};
-  EXPECT_EQ(text_of(path), rounds_text({}));
+  rounds_writer out{folder.path("rounds.csv"), 0};
+  const auto expect_rounds = [&](const std::vector<round_record>& rounds) {
+    EXPECT_EQ(folder.read("rounds.csv"), rounds_text(rounds));
+  };
+  expect_rounds({});
   out.add({some_round(1), some_round(2)});
   out.add({some_round(3)});
-  EXPECT_EQ(text_of(path), rounds_text({some_round(1), some_round(2), some_round(3)}));
+  expect_rounds({some_round(1), some_round(2), some_round(3)});
   out.add({some_round(2)});
-  EXPECT_EQ(text_of(path), rounds_text({some_round(1), some_round(2)}));
+  expect_rounds({some_round(1), some_round(2)});
 }
 
 TEST(rounds_file, goes_on_from_the_version_of_a_checkpoint) {
@@ -283,11 +265,11 @@ TEST(rounds_file, goes_on_from_the_version_of_a_checkpoint) {
   rounds_writer{path, 0}.add({some_round(1), some_round(2), some_round(3)});
   std::ofstream{path, std::ios::app} << "4,10,3"; // the disk was full, or the machine stopped
   rounds_writer again{path, 2};
-  EXPECT_EQ(text_of(path), rounds_text({some_round(1), some_round(2)}));
+  EXPECT_EQ(folder.read("rounds.csv"), rounds_text({some_round(1), some_round(2)}));
   again.add({some_round(3)});
-  EXPECT_EQ(text_of(path), rounds_text({some_round(1), some_round(2), some_round(3)}));
+  EXPECT_EQ(folder.read("rounds.csv"), rounds_text({some_round(1), some_round(2), some_round(3)}));
   rounds_writer anew{path, 0};
-  EXPECT_EQ(text_of(path), rounds_text({}));
+  EXPECT_EQ(folder.read("rounds.csv"), rounds_text({}));
 }
 
 } // namespace troupe::history_file_test

@@ -1,6 +1,7 @@
 #include "data/records/trace_file.hpp"
 
 #include "data/text/failure.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -44,13 +45,10 @@ protected:
     return result;
   }
   std::string why(const std::vector<std::string>& files) {
-    try {
-      merge_traces(files, folder_.path("refused.json"));
-    } catch (const failure& error) {
-      EXPECT_FALSE(std::filesystem::exists(folder_.path("refused.json")));
-      return error.reason();
-    }
-    return "merged";
+    const auto refused = folder_.path("refused.json");
+    const auto error = test::failure_of([&] { merge_traces(files, refused); });
+    EXPECT_FALSE(std::filesystem::exists(refused));
+    return error.reason();
   }
 
   temporary_folder folder_;

@@ -2,13 +2,13 @@
 
 #include "data/records/run_recorder.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,14 +26,12 @@ namespace {
 
 // The reason why a run directory was refused; empty when it was not.
 std::string refusal_of(const std::string& path, earlier_run treatment = earlier_run::refuse) {
-  try {
-    run_directory folder{path, treatment};
-  } catch (const failure& error) {
+  const auto error = test::failure_of([&] { run_directory{path, treatment}; }, "");
+  if (!error.reason().empty()) {
     EXPECT_EQ(error.code(), failure_code::cannot_create);
     EXPECT_EQ(error.where(), path);
-    return error.reason();
   }
-  return {};
+  return error.reason();
 }
 
 std::vector<std::string> names_in(const std::string& path) {
@@ -180,8 +178,8 @@ TEST(run_directory, a_refusal_names_both_ways_out) {
   temporary_folder folder;
   folder.write("summary.json", "old");
   const auto error = test::failure_of([&] { run_directory{folder.path(), earlier_run::refuse}; });
-  EXPECT_NE(error.hint().find("--resume"), std::string::npos);
-  EXPECT_NE(error.hint().find("--overwrite"), std::string::npos);
+  EXPECT_TRUE(test::contains(error.hint(), "--resume"));
+  EXPECT_TRUE(test::contains(error.hint(), "--overwrite"));
 }
 
 TEST(run_directory, resuming_takes_away_the_summary_alone) {
@@ -209,7 +207,7 @@ TEST(run_directory, another_job_is_told_by_what_differs) {
   EXPECT_EQ(error.where(), folder.path());
   EXPECT_EQ(error.reason(), "the run directory holds another job, which differs in model.bias, "
                             "model.hidden, seed");
-  EXPECT_NE(error.hint().find("--overwrite instead of --resume"), std::string::npos);
+  EXPECT_TRUE(test::contains(error.hint(), "--overwrite instead of --resume"));
 }
 
 TEST(run_directory, a_run_that_does_not_say_whose_it_is_is_nobodys) {

@@ -139,15 +139,10 @@ TEST(column_plan, what_training_has_not_seen_is_no_category_and_counted) {
   EXPECT_EQ(coder.code(1, "NA", code), cell_status::missing);
   EXPECT_EQ(coder.code(0, "tall", code), cell_status::unreadable);
   EXPECT_EQ(coder.code(2, "perhaps", code), cell_status::unreadable);
-}
-
-TEST(column_plan, numbers_that_are_categories_are_known_by_value) {
-  column_plan plan;
-  plan.columns = {{"x", column_kind::category, {"1", "2"}}};
-  cell_coder coder{plan};
-  float code = 0;
-  coder.code(0, "2.0", code);
-  EXPECT_EQ(code, 1);
+  column_plan numbers;
+  numbers.columns = {{"x", column_kind::category, {"1", "2"}}};
+  cell_coder{numbers}.code(0, "2.0", code);
+  EXPECT_EQ(code, 1) << "categories that are numbers are known by value";
 }
 
 TEST(column_plan, dates_and_booleans_are_what_they_say) {

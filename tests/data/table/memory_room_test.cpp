@@ -3,6 +3,8 @@
 #include "data/formats/libsvm/libsvm.hpp"
 #include "data/table/memory_room.hpp"
 #include "data/text/failure.hpp"
+#include "tests/support/contains.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -10,7 +12,6 @@
 
 #include <sys/resource.h>
 #include <sys/wait.h>
-
 #include <unistd.h>
 
 #include <cstdio>
@@ -28,6 +29,19 @@ namespace troupe::memory_room_test {
 namespace {
 
 constexpr uint64_t mebibyte = uint64_t{1} << 20;
+constexpr uint64_t address_space = 64 * 1024 * mebibyte;
+
+/// What `check` finds in a child whose address space is limited.
+bool holds_in_address_space_of_64_gib(const std::function<bool()>& check) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{address_space, RLIM_INFINITY};
+    _exit(setrlimit(RLIMIT_AS, &limit) == 0 && check() ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
 
 class memory_room : public testing::Test {
 protected:
@@ -43,17 +57,10 @@ private:
   temporary_folder folder_;
 };
 
-TEST_F(memory_room, nothing_bounds_it_where_nothing_is_told) {
-  EXPECT_EQ(available(), std::numeric_limits<uint64_t>::max());
-}
-
-TEST_F(memory_room, is_what_the_machine_has_left) {
+TEST_F(memory_room, is_what_the_machine_has_left_or_the_control_group_when_that_is_less) {
+  EXPECT_EQ(available(), std::numeric_limits<uint64_t>::max()) << "nothing bounds it";
   tell("proc/meminfo", "MemTotal:  8000 kB\nMemFree: 10 kB\nMemAvailable:    3000 kB\n");
   EXPECT_EQ(available(), 3000u * 1024);
-}
-
-TEST_F(memory_room, is_what_the_control_group_leaves_when_that_is_less) {
-  tell("proc/meminfo", "MemAvailable:    3000 kB\n");
   tell("proc/self/cgroup", "0::/jobs/one\n");
   tell("groups/jobs/one/memory.max", "1000000\n");
   tell("groups/jobs/one/memory.current", "700000\n");
@@ -91,22 +98,12 @@ TEST_F(memory_room, version_1_has_other_names) {
 }
 
 TEST_F(memory_room, is_bounded_by_the_address_space) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const rlimit limit{64 * 1024 * mebibyte, RLIM_INFINITY};
-    _exit(setrlimit(RLIMIT_AS, &limit) == 0 && available() <= 64 * 1024 * mebibyte ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(holds_in_address_space_of_64_gib([&] { return available() <= address_space; }));
 }
 
 // Arenas of threads' own are 64 MiB each.
 TEST_F(memory_room, threads_share_an_arena_where_address_space_is_limited) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const rlimit limit{64 * 1024 * mebibyte, RLIM_INFINITY};
-    setrlimit(RLIMIT_AS, &limit);
+  EXPECT_TRUE(holds_in_address_space_of_64_gib([] {
     spare_address_space();
     const auto before = memory_left().address_space;
     uint64_t taken = 0;
@@ -114,22 +111,17 @@ TEST_F(memory_room, threads_share_an_arena_where_address_space_is_limited) {
       const std::vector<char> some(100'000);
       taken = before - memory_left().address_space + static_cast<uint64_t>(some[7]);
     }}.join();
-    _exit(taken < 32 * mebibyte ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+    return taken < 32 * mebibyte;
+  }));
 }
 
 std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const failure& error) {
+  const auto error = test::failure_of(action, "accepted");
+  if (error.reason() != "accepted") {
     EXPECT_EQ(error.code(), failure_code::bad_data);
     EXPECT_FALSE(error.hint().empty());
-    return error.reason();
   }
-  return "accepted";
+  return error.reason();
 }
 
 std::string repeated(const std::string& line, size_t count) {
@@ -177,7 +169,7 @@ TEST(table_limit, ends_a_compressed_text_that_never_seems_to) {
     csv_options options;
     options.table_bytes_max = 1 << 20;
     const auto said = refusal([&] { read_csv(path, options); });
-    EXPECT_NE(said.find("memory, 1048576 are available"), std::string::npos) << said;
+    EXPECT_TRUE(test::contains(said, "memory, 1048576 are available"));
     options.table_bytes_max = 1 << 24;
     EXPECT_EQ(refusal([&] { read_csv(path, options); }), "accepted");
   }
@@ -190,7 +182,7 @@ TEST(table_limit, ends_rows_that_name_little_of_much) {
   options.form = row_form::dense;
   options.table_bytes_max = 1 << 20;
   const auto said = refusal([&] { read_libsvm(path, options); });
-  EXPECT_NE(said.find("memory, 1048576 are available"), std::string::npos) << said;
+  EXPECT_TRUE(test::contains(said, "memory, 1048576 are available"));
   options.table_bytes_max = 1 << 24;
   EXPECT_EQ(refusal([&] { read_libsvm(path, options); }), "accepted");
 }

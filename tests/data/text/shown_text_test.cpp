@@ -7,13 +7,6 @@
 
 namespace troupe::shown_text_test {
 
-TEST(shown_text, c1_control_characters_are_escaped) {
-  EXPECT_EQ(shown_text("a\xc2\x9b"
-                       "2Jb"),
-            R"('a\xc2\x9b2Jb')");
-  EXPECT_EQ(shown_text("\xc2\xa0"), "'\xc2\xa0'") << "the first that is none";
-}
-
 TEST(printable_text, keeps_what_can_be_seen_and_nothing_that_moves_a_terminal) {
   EXPECT_EQ(printable_text("gr\xc3\xbc\xc3\x9f"
                            "e, \xe4\xb8\xad, \xf0\x9f\x98\x80"),
@@ -32,6 +25,10 @@ TEST(printable_text, keeps_what_can_be_seen_and_nothing_that_moves_a_terminal) {
 }
 
 TEST(shown_text, control_bytes_and_broken_characters_are_escaped) {
+  EXPECT_EQ(shown_text("a\xc2\x9b"
+                       "2Jb"),
+            R"('a\xc2\x9b2Jb')");
+  EXPECT_EQ(shown_text("\xc2\xa0"), "'\xc2\xa0'") << "the first that is no control character";
   EXPECT_EQ(shown_text("a b"), "'a b'");
   EXPECT_EQ(shown_text("\n\r\t\x01\x7f"), "'\\n\\r\\t\\x01\\x7f'");
   EXPECT_EQ(shown_text("\xc3\xa9\xc3"), "'\xc3\xa9\\xc3'");

@@ -91,15 +91,19 @@ TEST(prepare, features_that_look_like_the_rows_number_or_name_are_named) {
 }
 
 TEST(prepare, statistics_come_from_the_training_rows_alone) {
-  const auto result = prepare(counted_rows(10), {3, 0.3, true});
-  ASSERT_EQ(result.test.row_count, 3u);
-  double mean = 0;
-  for (auto y : result.train.targets)
-    mean += y / 10.0 / 7;
-  EXPECT_FLOAT_EQ(result.features.mean[0], static_cast<float>(mean));
-  for (size_t i = 0; i < 3; ++i) // the test rows went through the same map
-    EXPECT_FLOAT_EQ(result.test.row(i)[0], (result.test.targets[i] / 10 - result.features.mean[0]) /
-                                             result.features.deviation[0]);
+  for (const auto& options : {prepare_options{3, 0.3, true}, prepare_options{3, 0.2, true, 0.3}}) {
+    const auto result = prepare(counted_rows(10), options);
+    const auto count = result.train.row_count;
+    ASSERT_EQ(count, options.validation_fraction > 0 ? 5u : 7u);
+    double mean = 0;
+    for (auto y : result.train.targets)
+      mean += y / 10.0 / static_cast<double>(count);
+    EXPECT_FLOAT_EQ(result.features.mean[0], static_cast<float>(mean));
+    for (const auto* part : {&result.test, &result.validation}) // went through the same map
+      for (size_t i = 0; i < part->row_count; ++i)
+        EXPECT_FLOAT_EQ(part->row(i)[0], (part->targets[i] / 10 - result.features.mean[0]) /
+                                           result.features.deviation[0]);
+  }
 }
 
 TEST(prepare, a_fraction_of_the_rows_is_the_one_that_was_written) {
@@ -159,19 +163,6 @@ TEST(prepare, validation_rows_are_drawn_by_seed_from_the_whole_file) {
   EXPECT_EQ(of(1), of(1));
   EXPECT_NE(of(1), of(2));
   EXPECT_GT(of(1).back(), 500) << "not just the first rows";
-}
-
-TEST(prepare, validation_rows_are_standardised_by_the_training_rows) {
-  const auto result = prepare(counted_rows(10), {3, 0.2, true, 0.3});
-  ASSERT_EQ(result.train.row_count, 5u);
-  double mean = 0;
-  for (auto y : result.train.targets)
-    mean += y / 10.0 / 5;
-  EXPECT_FLOAT_EQ(result.features.mean[0], static_cast<float>(mean));
-  for (size_t i = 0; i < 3; ++i)
-    EXPECT_FLOAT_EQ(result.validation.row(i)[0],
-                    (result.validation.targets[i] / 10 - result.features.mean[0]) /
-                      result.features.deviation[0]);
 }
 
 TEST(prepare, keeps_labels_and_classes) {

@@ -214,10 +214,7 @@ TEST(prepare, a_careful_split_says_which_rows_of_the_source_train) {
 namespace {
 
 dataset some_rows(bool labelled) {
-  synthetic_options options;
-  options.seed = 3;
-  options.rows = 203;
-  options.features = 5;
+  auto options = some_rows(size_t{203});
   options.targets = 2;
   return labelled ? make_classification(options) : make_regression(options);
 }

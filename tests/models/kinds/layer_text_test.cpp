@@ -3,6 +3,7 @@
 #include "models/kinds/chain_kind.hpp"
 #include "models/kinds/model_kinds.hpp"
 #include "models/kinds/option.hpp"
+#include "tests/support/complaint_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +11,7 @@ namespace troupe::layer_text_test {
 namespace {
 
 std::string problem_of(const std::string& text) {
-  try {
-    layers_from_text(text);
-  } catch (const std::invalid_argument& problem) {
-    return problem.what();
-  }
-  return "";
+  return test::complaint_of([&] { layers_from_text(text); });
 }
 
 TEST(layer_text, is_read) {

@@ -4,6 +4,7 @@
 #include "models/kinds/chain_kind.hpp"
 #include "models/verify/verify.hpp"
 #include "tests/models/layers/chains.hpp"
+#include "tests/support/complaint_of.hpp"
 #include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
@@ -201,13 +202,8 @@ TEST(layer_chain, a_value_that_is_none_is_passed_on) {
 }
 
 TEST(layer_chain, refuses_layers_that_do_not_fit) {
-  const auto why = [](const std::string& layers, std::vector<size_t> shape) -> std::string {
-    try {
-      chain_of(layers, std::move(shape));
-    } catch (const std::invalid_argument& problem) {
-      return problem.what();
-    }
-    return "";
+  const auto why = [](const std::string& layers, const std::vector<size_t>& shape) {
+    return test::complaint_of([&] { chain_of(layers, shape); });
   };
   EXPECT_EQ(
     why("dense units=4; convolution channels=2", {4, 4}),

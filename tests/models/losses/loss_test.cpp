@@ -12,6 +12,8 @@ namespace troupe::loss_test {
 
 namespace {
 
+constexpr auto cross_entropy = loss_kind::categorical_cross_entropy;
+
 struct evaluated {
   batch_sums sums;
   std::vector<float> derivative;
@@ -39,8 +41,7 @@ TEST(loss, squared_is_the_mean_over_outputs_summed_over_samples) {
 
 TEST(loss, cross_entropy_of_equal_scores_is_the_logarithm_of_the_classes) {
   const std::vector<int32_t> labels{2};
-  const auto [sums, derivative] =
-    evaluate(loss_kind::categorical_cross_entropy, {1, {}, labels, {}}, {5, 5, 5, 5}, 4);
+  const auto [sums, derivative] = evaluate(cross_entropy, {1, {}, labels, {}}, {5, 5, 5, 5}, 4);
   EXPECT_NEAR(sums.loss_sum, std::log(4.0), 1e-12);
   EXPECT_EQ(derivative, (std::vector<float>{0.25f, 0.25f, -0.75f, 0.25f}));
   EXPECT_EQ(sums.correct_count, 0u) << "the first of equal scores is the prediction";
@@ -49,7 +50,7 @@ TEST(loss, cross_entropy_of_equal_scores_is_the_logarithm_of_the_classes) {
 TEST(loss, cross_entropy_counts_right_predictions) {
   const std::vector<int32_t> labels{0, 1, 1};
   const auto [sums, derivative] =
-    evaluate(loss_kind::categorical_cross_entropy, {3, {}, labels, {}}, {3, 1, 0, 2, 4, 2}, 2);
+    evaluate(cross_entropy, {3, {}, labels, {}}, {3, 1, 0, 2, 4, 2}, 2);
   EXPECT_EQ(sums.correct_count, 2u);
 }
 
@@ -77,8 +78,7 @@ TEST(loss, derivatives_match_central_differences) {
 
 TEST(loss, cross_entropy_survives_scores_far_apart) {
   const std::vector<int32_t> labels{1};
-  const auto [sums, derivative] =
-    evaluate(loss_kind::categorical_cross_entropy, {1, {}, labels, {}}, {1e30f, -1e30f}, 2);
+  const auto [sums, derivative] = evaluate(cross_entropy, {1, {}, labels, {}}, {1e30f, -1e30f}, 2);
   EXPECT_FLOAT_EQ(static_cast<float>(sums.loss_sum), 2e30f);
   EXPECT_EQ(derivative, (std::vector<float>{1, -1}));
 }
@@ -93,7 +93,7 @@ TEST(loss, a_score_that_is_not_finite_makes_the_loss_not_finite) {
         const std::vector<int32_t> labels{columns == 1 ? static_cast<int32_t>(place) : 0};
         std::vector<float> scores(columns);
         scores[place % columns] = bad;
-        if (kind == loss_kind::categorical_cross_entropy && bad == -infinity && place == 1)
+        if (kind == cross_entropy && bad == -infinity && place == 1)
           continue; // a class of probability 0 is no problem while it is not the label
         const auto [sums, derivative] = evaluate(kind, {1, {}, labels, targets}, scores, columns);
         EXPECT_FALSE(std::isfinite(sums.loss_sum)) << name << ' ' << bad << ' ' << place;
@@ -234,10 +234,8 @@ TEST(predictions, are_what_the_loss_speaks_of) {
 TEST(loss, shapes_and_labels_are_checked) {
   const std::vector<int32_t> labels{2};
   std::vector<float> scores{1, 2};
-  EXPECT_THROW(evaluate(loss_kind::categorical_cross_entropy, {1, {}, labels, {}}, scores, 2),
-               std::invalid_argument);
-  EXPECT_THROW(evaluate(loss_kind::categorical_cross_entropy, {1, {}, {}, {}}, scores, 2),
-               std::invalid_argument);
+  EXPECT_THROW(evaluate(cross_entropy, {1, {}, labels, {}}, scores, 2), std::invalid_argument);
+  EXPECT_THROW(evaluate(cross_entropy, {1, {}, {}, {}}, scores, 2), std::invalid_argument);
   EXPECT_THROW(evaluate(loss_kind::squared, {1, {}, {}, {}}, scores, 2), std::invalid_argument);
   EXPECT_THROW(evaluate(loss_kind::squared, {2, {}, {}, scores}, scores, 2), std::invalid_argument);
   EXPECT_THROW(evaluate(loss_kind::hinge, {2, {}, labels, {}}, scores, 1), std::invalid_argument);
@@ -258,19 +256,12 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-struct outcome {
-  batch_sums sums;
-  std::vector<float> derivative;
-};
-
 /// One row of scores, cut before these units.
-outcome split(const std::vector<float>& scores, int32_t label, const std::vector<size_t>& bounds,
-              const loss_options& loss = loss_kind::categorical_cross_entropy) {
+evaluated split(const std::vector<float>& scores, int32_t label,
+                const std::vector<size_t>& bounds) {
   const std::vector<int32_t> labels{label};
-  batch rows;
-  rows.row_count = 1;
-  rows.labels = labels;
-  outcome result{{}, scores};
+  const batch rows{1, {}, labels, {}};
+  evaluated result{{}, scores};
   std::vector<std::vector<float>> words;
   std::vector<part_figures> figures;
   std::vector<score_part> parts;
@@ -286,7 +277,7 @@ outcome split(const std::vector<float>& scores, int32_t label, const std::vector
     figures.push_back({parts[t].units, words[t]});
   for (size_t t = 0; t < parts.size(); ++t)
     if (!parts[t].units.empty()) {
-      const auto sums = split_cross_entropy(loss, rows, t, parts[t], figures);
+      const auto sums = split_cross_entropy(cross_entropy, rows, t, parts[t], figures);
       EXPECT_TRUE(t == 0 || parts[0].units.empty() || sums == result.sums)
         << "every part says the same";
       result.sums = sums;
@@ -294,18 +285,14 @@ outcome split(const std::vector<float>& scores, int32_t label, const std::vector
   return result;
 }
 
-outcome whole(const std::vector<float>& scores, int32_t label) {
+evaluated whole(const std::vector<float>& scores, int32_t label) {
   const std::vector<int32_t> labels{label};
-  batch rows;
-  rows.row_count = 1;
-  rows.labels = labels;
-  outcome result{{}, scores};
-  result.sums = evaluate_loss(loss_kind::categorical_cross_entropy, rows, scores, scores.size(),
-                              result.derivative);
-  return result;
+  return evaluate(cross_entropy, {1, {}, labels, {}}, scores, scores.size());
 }
 
-void expect_same(const outcome& actual, const outcome& expected) {
+void expect_split_as_whole(const std::vector<float>& scores, int32_t label,
+                           const std::vector<size_t>& bounds = {0, 2, 4}) {
+  const auto actual = split(scores, label, bounds), expected = whole(scores, label);
   EXPECT_NEAR(actual.sums.loss_sum, expected.sums.loss_sum,
               1e-6 * (1 + std::abs(expected.sums.loss_sum)));
   EXPECT_EQ(actual.sums.correct_count, expected.sums.correct_count);
@@ -321,44 +308,37 @@ TEST(split_loss, a_hand_worked_row_cut_in_every_way) {
   for (int32_t label = 0; label < 4; ++label)
     for (const auto& bounds : std::vector<std::vector<size_t>>{
            {0, 4}, {0, 2, 4}, {0, 1, 4}, {0, 3, 3, 4}, {0, 0, 1, 2, 3, 4}, {0, 4, 4}})
-      expect_same(split({1, 2, 3, 4}, label, bounds), whole({1, 2, 3, 4}, label));
+      expect_split_as_whole({1, 2, 3, 4}, label, bounds);
   EXPECT_NEAR(split({1, 2, 3, 4}, 1, {0, 2, 4}).sums.loss_sum, 2.440190, 1e-6);
 }
 
 TEST(split_loss, the_first_of_equal_scores_wins_in_whichever_part) {
   for (int32_t label = 0; label < 4; ++label) {
-    expect_same(split({2, 2, 2, 2}, label, {0, 2, 4}), whole({2, 2, 2, 2}, label));
-    expect_same(split({1, 5, 5, 1}, label, {0, 2, 4}), whole({1, 5, 5, 1}, label));
+    expect_split_as_whole({2, 2, 2, 2}, label);
+    expect_split_as_whole({1, 5, 5, 1}, label);
   }
   EXPECT_EQ(split({1, 5, 5, 1}, 1, {0, 2, 4}).sums.correct_count, 1u);
   EXPECT_EQ(split({1, 5, 5, 1}, 2, {0, 2, 4}).sums.correct_count, 0u);
 }
 
 TEST(split_loss, far_scores_and_infinities_are_those_of_the_whole) {
-  expect_same(split({-200, 100, -300, 90}, 3, {0, 2, 4}), whole({-200, 100, -300, 90}, 3));
-  expect_same(split({-infinity, -infinity, 1, 2}, 2, {0, 2, 4}),
-              whole({-infinity, -infinity, 1, 2}, 2));
-  expect_same(split({1, 2, -infinity, 0}, 0, {0, 2, 4}), whole({1, 2, -infinity, 0}, 0));
+  expect_split_as_whole({-200, 100, -300, 90}, 3);
+  expect_split_as_whole({-infinity, -infinity, 1, 2}, 2);
+  expect_split_as_whole({1, 2, -infinity, 0}, 0);
 }
 
 TEST(split_loss, what_is_not_a_number_makes_no_number_in_every_part) {
-  for (const auto& scores :
-       std::vector<std::vector<float>>{{std::nanf(""), 1, 2, 3},
-                                       {1, 2, std::nanf(""), 3},
-                                       {1, infinity, 2, 3},
-                                       {-infinity, -infinity, -infinity, -infinity}}) {
-    const auto found = split(scores, 1, {0, 2, 4});
-    EXPECT_FALSE(std::isfinite(found.sums.loss_sum));
-  }
+  const float nan = std::nanf("");
+  for (const auto& scores : std::vector<std::vector<float>>{
+         {nan, 1, 2, 3}, {1, 2, nan, 3}, {1, infinity, 2, 3}, std::vector<float>(4, -infinity)})
+    EXPECT_FALSE(std::isfinite(split(scores, 1, {0, 2, 4}).sums.loss_sum));
 }
 
 // Hand-worked: three targets, squared; the mean is over all three.
 TEST(split_loss, parts_of_a_regression_are_shares_of_the_mean_over_all_targets) {
   const std::vector<float> targets{1, 2, 3};
   std::vector<float> left{2, 4}, right{6};
-  batch rows;
-  rows.row_count = 1;
-  rows.targets = targets;
+  const batch rows{1, {}, {}, targets};
   const auto a = split_regression(loss_kind::squared, rows, {{0, 2}, 3, left});
   const auto b = split_regression(loss_kind::squared, rows, {{2, 3}, 3, right});
   EXPECT_DOUBLE_EQ(a.loss_sum, 5.0 / 3);
@@ -373,9 +353,7 @@ TEST(split_loss, parts_of_a_regression_are_shares_of_the_mean_over_all_targets) 
 
 TEST(split_loss, shapes_and_labels_are_checked) {
   const std::vector<int32_t> labels{4};
-  batch rows;
-  rows.row_count = 1;
-  rows.labels = labels;
+  const batch rows{1, {}, labels, {}};
   std::vector<float> scores{1, 2}, figures(4);
   EXPECT_THROW(tell_figures(rows, {{0, 2}, 4, scores}, figures), std::invalid_argument);
   EXPECT_THROW(tell_figures(rows, {{0, 3}, 5, scores}, figures), std::invalid_argument);

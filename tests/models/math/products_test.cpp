@@ -3,6 +3,8 @@
 #include "models/math/products.hpp"
 
 #include "models/base/random.hpp"
+#include "tests/support/complaint_of.hpp"
+#include "tests/support/contains.hpp"
 
 #include <gtest/gtest.h>
 #include <xtensor-blas/xlinalg.hpp>
@@ -205,19 +207,12 @@ TEST(products, without_a_term_are_zero_and_without_an_element_nothing) {
 TEST(products, shapes_that_do_not_fit_are_named) {
   const std::vector<float> x(12);
   std::vector<float> out(12);
-  try {
-    multiply(matrix_of(x.data(), 2, 3), matrix_of(x.data(), 2, 3), result_of(out.data(), 2, 3));
-    FAIL();
-  } catch (const std::invalid_argument& problem) {
-    EXPECT_NE(std::string{problem.what()}.find("2 x 3 times 2 x 3"), std::string::npos)
-      << problem.what();
-  }
-  EXPECT_THROW(
-    multiply(matrix_of(x.data(), 2, 3), matrix_of(x.data(), 3, 2), result_of(out.data(), 3, 3)),
-    std::invalid_argument);
-  EXPECT_THROW(
-    multiply(matrix_of(x.data(), 2, 3), matrix_of(x.data(), 3, 2), {out.data(), 2, 2, 1}),
-    std::invalid_argument);
+  const auto wide = matrix_of(x.data(), 2, 3), high = matrix_of(x.data(), 3, 2);
+  EXPECT_TRUE(
+    test::contains(test::complaint_of([&] { multiply(wide, wide, result_of(out.data(), 2, 3)); }),
+                   "2 x 3 times 2 x 3"));
+  EXPECT_THROW(multiply(wide, high, result_of(out.data(), 3, 3)), std::invalid_argument);
+  EXPECT_THROW(multiply(wide, high, {out.data(), 2, 2, 1}), std::invalid_argument);
 }
 
 TEST(products, an_instruction_set_that_is_not_here_is_refused_by_name) {

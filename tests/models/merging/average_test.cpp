@@ -5,6 +5,7 @@
 #include "models/merging/regression_mean.hpp"
 #include "models/network/neural_network.hpp"
 #include "models/solvers/least_squares.hpp"
+#include "tests/support/complaint_of.hpp"
 #include "tests/support/models.hpp"
 
 #include <gtest/gtest.h>
@@ -18,14 +19,11 @@ namespace troupe::average_test {
 using test::floats;
 using test::spans_of;
 
-TEST(model_average, is_the_mean_of_each_parameter) {
+TEST(model_average, is_the_mean_of_each_parameter_or_weighs_each_model) {
   const std::vector<floats> models{{1, -2}, {3, 4}, {8, 1}};
   EXPECT_EQ(average(spans_of(models)), (floats{4, 1})) << "of all of them, not of every other one";
-}
-
-TEST(model_average, weighs_each_model) {
-  const std::vector<floats> models{{1, -2}, {3, 4}};
-  EXPECT_EQ(weighted_sum(spans_of(models), std::vector<double>{0.75, 0.25}), (floats{1.5, -0.5}));
+  EXPECT_EQ(weighted_sum(spans_of({{1, -2}, {3, 4}}), std::vector<double>{0.75, 0.25}),
+            (floats{1.5, -0.5}));
 }
 
 TEST(model_average, of_equal_models_is_that_model_bit_for_bit) {
@@ -73,12 +71,10 @@ TEST(model_average, refuses_what_has_none) {
   EXPECT_THROW(average(spans_of({{1, 2}, {1}})), std::invalid_argument);
   EXPECT_THROW(average(spans_of({{1}, {NAN}})), std::invalid_argument);
   EXPECT_THROW(weighted_sum(spans_of({{1}, {2}}), std::vector<double>{1}), std::invalid_argument);
-  try {
-    average(spans_of({{1}, {2}, {INFINITY}}));
-    FAIL();
-  } catch (const std::invalid_argument& problem) {
-    EXPECT_STREQ(problem.what(), "weighted sum of models: a parameter of model 2 is not finite");
-  }
+  EXPECT_EQ(test::complaint_of([] {
+              average(spans_of({{1}, {2}, {INFINITY}}));
+            }),
+            "weighted sum of models: a parameter of model 2 is not finite");
 }
 
 namespace {
@@ -113,13 +109,8 @@ TEST(layout_union, refuses_a_name_with_two_shapes) {
   const auto a = layout_of({{"w", {2, 3}}});
   const auto b = layout_of({{"w", {3, 2}}});
   const std::vector<const parameter_layout*> both{&a, &b};
-  try {
-    union_of(both);
-    FAIL();
-  } catch (const std::invalid_argument& problem) {
-    EXPECT_STREQ(problem.what(),
-                 "union of layouts: tensor 'w' is 2 x 3 in one model and 3 x 2 in another");
-  }
+  EXPECT_EQ(test::complaint_of([&] { union_of(both); }),
+            "union of layouts: tensor 'w' is 2 x 3 in one model and 3 x 2 in another");
   EXPECT_THROW(relaid(floats{1}, a, a), std::invalid_argument);
   EXPECT_THROW(relaid(floats(6), a, layout_of({{"v", {6}}})), std::invalid_argument);
 }
@@ -152,14 +143,8 @@ TEST(merge_weights, equal_ones_add_up_to_one) {
 TEST(merge_weights, of_regressions_fall_with_their_errors) {
   // sum e = 4: (1 - 1/4) / 2, (1 - 3/4) / 2, (1 - 0) / 2
   expect_near(regression_weights(doubles{1, 3, 0}), {0.375, 0.125, 0.5});
-}
-
-TEST(merge_weights, of_a_single_regression_is_one) {
   EXPECT_EQ(regression_weights(doubles{5}), doubles{1}) << "not 0 / 0";
   EXPECT_EQ(regression_weights(doubles{0}), doubles{1});
-}
-
-TEST(merge_weights, of_regressions_without_errors_are_equal) {
   EXPECT_EQ(regression_weights(doubles{0, 0}), (doubles{0.5, 0.5})) << "not 0 / 0";
 }
 
@@ -208,11 +193,7 @@ TEST(merge_weights, figures_out_of_range_are_refused) {
 }
 
 TEST(merge_weights, a_regression_is_judged_by_its_absolute_errors) {
-  neural_network_options shape;
-  shape.features = 1;
-  shape.outputs = 1;
-  shape.loss = loss_kind::squared;
-  const neural_network line{shape};
+  const neural_network line{{1, 1, {}, activation_kind::relu, loss_kind::squared}};
   workspace memory;
   const std::vector<float> x{0, 1, 2}, y{1, 1, 1}, parameters{2, 0}; // 2 x: 0, 2, 4
   const auto figure = judge(line, parameters, {3, x, {}, y}, memory);
@@ -221,10 +202,7 @@ TEST(merge_weights, a_regression_is_judged_by_its_absolute_errors) {
 }
 
 TEST(merge_weights, a_classification_is_judged_by_its_right_rows) {
-  neural_network_options shape;
-  shape.features = 1;
-  shape.outputs = 2;
-  const neural_network network{shape};
+  const neural_network network{{1, 2, {}}};
   workspace memory;
   const std::vector<float> x{-1, 1, 2, 3}, parameters{0, 1, 0, 0}; // class 1 above 0
   const std::vector<int32_t> labels{0, 1, 1, 0};
@@ -255,6 +233,7 @@ rows_of_one owner(uint64_t number, size_t row_count) {
 }
 
 void expect_merges_to_pooled(bool bias) {
+  SCOPED_TRACE(bias);
   rows_of_one pooled;
   std::vector<std::vector<float>> parameters;
   std::vector<std::vector<double>> grams;
@@ -287,9 +266,6 @@ void expect_merges_to_pooled(bool bias) {
 
 TEST(regression_mean, is_the_least_squares_solution_of_all_rows) {
   expect_merges_to_pooled(true);
-}
-
-TEST(regression_mean, is_so_without_a_bias_too) {
   expect_merges_to_pooled(false);
 }
 

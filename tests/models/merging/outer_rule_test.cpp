@@ -68,11 +68,7 @@ TEST(outer_rule, replacing_takes_the_merged_model_bit_for_bit) {
 }
 
 TEST(outer_rule, a_move_that_is_not_finite_changes_nothing) {
-  outer_options options;
-  options.kind = outer_kind::sgd;
-  options.learning_rate = 3;
-  options.momentum = 0.5;
-  outer_rule rule{options, 2};
+  outer_rule rule{{.kind = outer_kind::sgd, .learning_rate = 3, .momentum = 0.5}, 2};
   floats main{1, 2};
   ASSERT_TRUE(rule.apply(main, floats{2, 2}, main));
   const auto before = rule;
@@ -83,19 +79,15 @@ TEST(outer_rule, a_move_that_is_not_finite_changes_nothing) {
 }
 
 TEST(outer_rule, constants_out_of_range_are_refused) {
-  const auto refused = [](auto change) {
-    outer_options options;
-    options.kind = outer_kind::sgd;
-    change(options);
-    EXPECT_THROW(outer_rule(options, 1), std::invalid_argument);
-  };
-  refused([](outer_options& x) { x.learning_rate = 0; });
-  refused([](outer_options& x) { x.learning_rate = INFINITY; });
-  refused([](outer_options& x) { x.momentum = 1; });
-  refused([](outer_options& x) { x.nesterov = true; });
-  refused([](outer_options& x) { x.beta1 = 1; });
-  refused([](outer_options& x) { x.beta2 = -0.1; });
-  refused([](outer_options& x) { x.tau = 0; });
+  const auto sgd = outer_kind::sgd;
+  for (const outer_options& refused : {outer_options{.kind = sgd, .learning_rate = 0},
+                                       {.kind = sgd, .learning_rate = INFINITY},
+                                       {.kind = sgd, .momentum = 1},
+                                       {.kind = sgd, .nesterov = true},
+                                       {.kind = sgd, .beta1 = 1},
+                                       {.kind = sgd, .beta2 = -0.1},
+                                       {.kind = sgd, .tau = 0}})
+    EXPECT_THROW(outer_rule(refused, 1), std::invalid_argument);
   outer_rule rule{{}, 2};
   floats main(3);
   EXPECT_THROW(rule.apply(main, main, main), std::invalid_argument);

@@ -168,25 +168,15 @@ TEST(robust_merge, values_that_are_not_finite_are_refused) {
   EXPECT_THROW(geometric_median(spans_of(models), equal_weights(3)), std::invalid_argument);
 }
 
-using test::floats;
-
 TEST(sign_flip, hands_in_the_update_reversed_and_so_many_times_as_long) {
-  floats values{3, -1, 5};
-  flip_update(floats{1, 1, 5}, 4, values); // updates 2, -2, 0
-  EXPECT_EQ(values, (floats{-7, 9, 5}));
-}
-
-TEST(sign_flip, of_factor_one_is_the_mirror_image) {
-  floats values{3, -1};
-  flip_update(floats{1, 1}, 1, values);
-  EXPECT_EQ(values, (floats{-1, 3}));
-  flip_update(floats{1, 1}, 1, values);
-  EXPECT_EQ(values, (floats{3, -1})) << "and back";
-}
-
-TEST(sign_flip, refuses_a_start_of_another_size) {
-  floats values{3, -1};
-  EXPECT_THROW(flip_update(floats{1}, 1, values), std::invalid_argument);
+  const auto flipped = [](floats values, const floats& start, double factor) {
+    flip_update(start, factor, values);
+    return values;
+  };
+  EXPECT_EQ(flipped({3, -1, 5}, {1, 1, 5}, 4), (floats{-7, 9, 5})) << "updates 2, -2, 0";
+  EXPECT_EQ(flipped({3, -1}, {1, 1}, 1), (floats{-1, 3})) << "the mirror image";
+  EXPECT_EQ(flipped({-1, 3}, {1, 1}, 1), (floats{3, -1})) << "and back";
+  EXPECT_THROW(flipped({3, -1}, {1}, 1), std::invalid_argument);
 }
 
 } // namespace troupe::robust_test

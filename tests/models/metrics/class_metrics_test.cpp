@@ -7,6 +7,8 @@
 #include "models/metrics/metric_set.hpp"
 #include "models/metrics/prediction_sums.hpp"
 #include "models/network/neural_network.hpp"
+#include "tests/support/complaint_of.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
@@ -67,13 +69,6 @@ std::vector<std::unique_ptr<metric>> all_of(size_t classes) {
   using enum confusion_metric::figure;
   result.push_back(std::make_unique<confusion_metric>(classes, macro_f1));
   result.push_back(std::make_unique<confusion_metric>(classes, balanced_accuracy));
-  return result;
-}
-
-std::vector<size_t> numbers_below(size_t count) {
-  std::vector<size_t> result(count);
-  for (size_t i = 0; i < count; ++i)
-    result[i] = i;
   return result;
 }
 
@@ -142,7 +137,8 @@ TEST(class_metrics, are_the_same_in_any_order_and_however_cut) {
   for (const auto& reference : test::load_reference("score_counts.json")["cases"]) {
     const auto x = rows_of(reference);
     for (const auto& one : all_of(x.classes)) {
-      auto numbers = numbers_below(x.labels.size());
+      std::vector<size_t> numbers(x.labels.size());
+      std::iota(numbers.begin(), numbers.end(), 0);
       const auto whole = sums_of(*one, x);
       for (int trial = 0; trial < 5; ++trial) {
         std::ranges::shuffle(numbers, random);
@@ -177,12 +173,7 @@ const metric_input classes{3, loss_kind::categorical_cross_entropy};
 
 // What a set makes of the names, in words; empty: it takes them.
 std::string refusal_of(const std::vector<std::string>& names, const metric_input& input) {
-  try {
-    const metric_set set{names, input};
-    return {};
-  } catch (const std::invalid_argument& problem) {
-    return problem.what();
-  }
+  return test::complaint_of([&] { const metric_set set{names, input}; });
 }
 
 std::vector<double> totals_of(const metric_set& set, const std::vector<metric_sums>& parts) {
@@ -197,11 +188,7 @@ std::vector<double> totals_of(const metric_set& set, const std::vector<metric_su
 } // namespace
 
 TEST(metric_set, judges_a_models_predictions_chunk_by_chunk) {
-  neural_network_options options;
-  options.features = 1;
-  options.outputs = 3;
-  options.loss = loss_kind::categorical_cross_entropy;
-  const neural_network network{options};
+  const neural_network network{{1, 3, {}}};
   // Weights, then biases: the greater x the likelier the last class.
   const std::vector<float> parameters{-1, 0, 1, 0, 0, 0};
   const std::vector<float> features{-2, 2, -1, 1};
@@ -243,9 +230,8 @@ TEST(metric_set, tells_what_it_cannot_judge) {
   EXPECT_EQ(refusal_of({"auc"}, {100'000, loss_kind::categorical_cross_entropy}),
             "auc: there are too many classes for it");
   EXPECT_THROW(metrics().add<int>("accuracy", {}, {}, {}), std::invalid_argument);
-  EXPECT_NE(refusal_of({"ROC"}, classes)
-              .find("has no metric of kind 'ROC'; it has loss, accuracy, r2, auc, brier"),
-            std::string::npos);
+  EXPECT_TRUE(test::contains(refusal_of({"ROC"}, classes),
+                             "has no metric of kind 'ROC'; it has loss, accuracy, r2, auc, brier"));
 }
 
 // Metrics against cases worked by hand and against NumPy.

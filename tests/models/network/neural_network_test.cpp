@@ -44,10 +44,8 @@ const char* labels_of_case(loss_kind kind) {
 /// The rows and the network of a case: three scores a row, or one for a binary loss.
 neural_network_options options_of(const loss_options& loss, std::vector<size_t> hidden,
                                   activation_list activation) {
-  neural_network_options options{
-    5,    is_binary(loss.kind) ? 1u : 3u, std::move(hidden), activation,
-    loss, initialization_kind::xavier};
-  return options;
+  return {5,    is_binary(loss.kind) ? 1u : 3u, std::move(hidden), activation,
+          loss, initialization_kind::xavier};
 }
 
 /// Five rows of random features and targets; for gamma and poisson these are above 0.
@@ -393,23 +391,18 @@ TEST(activation, values_match_hand_worked_ones) {
   };
   EXPECT_EQ(activated(activation_kind::identity), x);
   EXPECT_EQ(activated(activation_kind::relu), (std::vector<float>{0, 0, 0, 1}));
-  const auto tanh = activated(activation_kind::tanh);
-  const auto sigmoid = activated(activation_kind::sigmoid);
-  const double expected_tanh[] = {-0.96402758, -0.46211716, 0, 0.76159416};
-  const double expected_sigmoid[] = {0.11920292, 0.37754067, 0.5, 0.73105858};
-  const double expected_elu[] = {-0.86466472, -0.39346934, 0, 1};
-  const double expected_gelu[] = {-0.04550026, -0.15426877, 0, 0.84134475};
-  const double expected_silu[] = {-0.23840584, -0.18877033, 0, 0.73105858};
-  const double expected_softplus[] = {0.12692801, 0.47407698, 0.69314718, 1.31326169};
   EXPECT_EQ(activated(activation_kind::leaky_relu), (std::vector<float>{-0.02f, -0.005f, 0, 1}));
-  for (size_t i = 0; i < x.size(); ++i) {
-    EXPECT_NEAR(activated(activation_kind::elu)[i], expected_elu[i], 1e-7);
-    EXPECT_NEAR(activated(activation_kind::gelu)[i], expected_gelu[i], 1e-7);
-    EXPECT_NEAR(activated(activation_kind::silu)[i], expected_silu[i], 1e-7);
-    EXPECT_NEAR(activated(activation_kind::softplus)[i], expected_softplus[i], 1e-7);
-    EXPECT_NEAR(tanh[i], expected_tanh[i], 1e-7);
-    EXPECT_NEAR(sigmoid[i], expected_sigmoid[i], 1e-7);
-  }
+  using enum activation_kind;
+  const std::pair<activation_kind, std::array<double, 4>> curves[] = {
+    {activation_kind::tanh, {-0.96402758, -0.46211716, 0, 0.76159416}},
+    {sigmoid, {0.11920292, 0.37754067, 0.5, 0.73105858}},
+    {elu, {-0.86466472, -0.39346934, 0, 1}},
+    {gelu, {-0.04550026, -0.15426877, 0, 0.84134475}},
+    {silu, {-0.23840584, -0.18877033, 0, 0.73105858}},
+    {softplus, {0.12692801, 0.47407698, 0.69314718, 1.31326169}}};
+  for (const auto& [kind, expected] : curves)
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_NEAR(activated(kind)[i], expected[i], 1e-7) << name_of(kind);
 }
 
 TEST(activation, derivatives_match_central_differences) {
