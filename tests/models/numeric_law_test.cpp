@@ -13,16 +13,13 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cfenv>
 #include <limits>
-#include <thread>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
 
 namespace troupe::numeric_law_test {
-
 namespace {
 
 std::vector<float> values(size_t count, float low, float high, uint64_t major = 0) {
@@ -55,8 +52,6 @@ std::vector<float> values(size_t count, float low, float high, uint64_t major = 
   }
   return 0;
 }
-
-} // namespace
 
 TEST(numeric_law, body_and_tail_of_an_array_use_one_function) {
   for (const auto& [kind, name] : name_table<activation_kind>::entries)
@@ -171,4 +166,5 @@ TEST(default_rounding, undoes_what_a_host_has_set_and_gives_it_back) {
 }
 #endif
 
+} // namespace
 } // namespace troupe::numeric_law_test

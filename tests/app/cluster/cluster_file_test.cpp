@@ -13,7 +13,6 @@
 #include <iterator>
 
 namespace troupe::cluster_file_test {
-
 namespace {
 
 using texts = std::vector<std::string>;
@@ -375,5 +374,4 @@ TEST(cluster_schema, documentation_holds_the_table_of_keys) {
 }
 
 } // namespace
-
 } // namespace troupe::cluster_file_test

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 namespace troupe::plan_command_test {
-
 namespace {
 
 class plan_command : public test::model_commands {
@@ -22,8 +21,6 @@ const std::string two_nodes = "job = \"cut.toml\"\n"
                               "[[node]]\nname = \"a\"\naddress = \"127.0.0.1:0\"\n"
                               "director = true\n"
                               "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\n";
-
-} // namespace
 
 TEST_F(plan_command, prints_tables_and_trains_nothing) {
   ASSERT_EQ(run("config show cut.toml --plan --set runtime.threads=1"), 0) << err;
@@ -173,4 +170,5 @@ TEST_F(usage, a_reader_that_has_enough_is_no_matter_of_words) {
   EXPECT_EQ(err, "");
 }
 
+} // namespace
 } // namespace troupe::plan_command_test

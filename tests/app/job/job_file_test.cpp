@@ -9,11 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <random>
 
 namespace troupe::job_file_test {
-
 namespace {
 
 using texts = std::vector<std::string>;
@@ -451,5 +449,4 @@ TEST(job_text, written_jobs_load_as_equal_jobs) {
 }
 
 } // namespace
-
 } // namespace troupe::job_file_test

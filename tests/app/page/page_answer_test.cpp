@@ -5,7 +5,6 @@
 #include <string>
 
 namespace troupe::page_answer_test {
-
 namespace {
 
 const page_rules rules{7465};
@@ -32,8 +31,6 @@ unsigned status_of(const page_request& x, const page_feed& feed) {
 std::string body_of(const std::string& answer) {
   return answer.substr(answer.find("\r\n\r\n") + 4);
 }
-
-} // namespace
 
 TEST(page_answer, each_path_has_its_answer_and_no_other_path_has_one) {
   const some_feed feed;
@@ -103,12 +100,12 @@ TEST(page_answer, a_supervisor_hears_when_training_waits) {
   EXPECT_EQ(status_of(asked("/healthz"), some_feed(R"({"phase":"waiting"})")), 200u);
 }
 
+} // namespace
 } // namespace troupe::page_answer_test
 
 // Who may read.
 
 namespace troupe::page_rules_test {
-
 namespace {
 
 page_request asked_at(const std::string& host) {
@@ -126,8 +123,6 @@ unsigned refusal_of_token(const std::string& authorization, const page_rules& ru
   request.authorization = authorization;
   return page_refusal_of(request, rules, false);
 }
-
-} // namespace
 
 TEST(page_rules, a_name_that_somebody_looked_up_is_refused) {
   const page_rules rules{7465};
@@ -187,4 +182,5 @@ TEST(page_rules, secrets_are_equal_when_each_byte_is) {
     EXPECT_FALSE(is_same_secret("ab", other)) << other;
 }
 
+} // namespace
 } // namespace troupe::page_rules_test

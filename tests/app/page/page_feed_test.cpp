@@ -12,7 +12,6 @@
 #include <algorithm>
 
 namespace troupe::page_feed_test {
-
 namespace {
 
 using nlohmann::json;
@@ -30,8 +29,6 @@ history_row row_at(uint64_t steps, double loss = 1) {
   result.train_loss = loss;
   return result;
 }
-
-} // namespace
 
 TEST(page_feed, points_are_thinned_evenly_and_keep_their_beginning) {
   thinned_points points;
@@ -169,16 +166,12 @@ TEST(page_feed, what_is_no_status_changes_nothing_and_a_problem_ends_with_the_ne
   EXPECT_EQ(json::parse(feed.status(6))["problem"], "");
 }
 
-namespace {
-
 const json status{{"phase", "training"},
                   {"step", 12},
                   {"bytes_sent", 4096},
                   {"train_loss", nullptr},
                   {"nodes", {{{"name", "a\"b\\c\n"}, {"state", "takes part"}, {"step", 11}}}},
                   {"trainers", {{{"process", "a"}, {"replica", 1}, {"computed_ms", 2500.0}}}}};
-
-} // namespace
 
 TEST(run_metrics, a_figure_has_its_name_unit_and_labels) {
   const auto text = run_metrics(status, metrics_format::prometheus);
@@ -223,4 +216,5 @@ TEST(run_metrics, before_the_first_status_there_are_none) {
   EXPECT_EQ(run_metrics(nullptr, metrics_format::open_metrics), "# EOF\n");
 }
 
+} // namespace
 } // namespace troupe::page_feed_test

@@ -19,7 +19,6 @@
 #include <thread>
 
 namespace troupe::page_server_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -81,8 +80,6 @@ uint16_t port_in(const std::string& address) {
   return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
 }
 
-} // namespace
-
 // A server that spins does not sleep, however long it is watched.
 TEST(page_server, sleeps_while_it_cannot_accept_and_answers_when_it_can) {
   const auto before = threads();
@@ -123,8 +120,6 @@ TEST(page_server, sleeps_while_it_cannot_accept_and_answers_when_it_can) {
   EXPECT_EQ(answer.substr(0, 9), "HTTP/1.1 ");
 }
 
-namespace {
-
 using state = page_reading::state;
 
 std::string get(const std::string& target, const std::string& headers = "Host: localhost\r\n") {
@@ -135,8 +130,6 @@ unsigned refusal_of(const std::string& bytes) {
   const auto found = read_page_request(bytes);
   return found.is == state::refused ? found.status : 0;
 }
-
-} // namespace
 
 TEST(page_request, a_browsers_request_is_read) {
   const auto found = read_page_request(
@@ -180,4 +173,5 @@ TEST(page_request, what_is_no_request_for_a_page_is_refused) {
   EXPECT_EQ(refusal_of(get("/", headers)), 431u);
 }
 
+} // namespace
 } // namespace troupe::page_server_test

@@ -8,11 +8,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <bit>
 #include <cmath>
 #include <sstream>
 
 namespace troupe::model_commands_test {
+namespace {
 
 using test::model_commands;
 
@@ -303,8 +303,6 @@ TEST_F(model_commands, files_that_are_missing_or_no_models_are_told_apart) {
 
 // evaluate and predict on every format that training reads: the same rows are the same figures.
 
-namespace {
-
 using namespace std::string_literals;
 
 std::string bytes(const std::vector<float>& values) {
@@ -376,8 +374,6 @@ constexpr const char* sources[] = {"rows.csv.gz",
                                    "column.npy",
                                    "column.npy --target 2",
                                    "first.npy.gz --target 0"};
-
-} // namespace
 
 TEST_F(model_formats, same_rows_are_judged_the_same_in_every_format) {
   for (const std::string model : {"digit.model ", "line.model "}) {
@@ -453,4 +449,5 @@ TEST_F(model_formats, options_without_use_are_refused) {
   EXPECT_EQ(run("predict digit.model features.npy --labels-file labels.npy"), 2);
 }
 
+} // namespace
 } // namespace troupe::model_commands_test

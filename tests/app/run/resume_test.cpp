@@ -18,11 +18,9 @@
 
 #include <sys/wait.h>
 
-#include <cstdlib>
 #include <span>
 
 namespace troupe::resume_test {
-
 namespace {
 
 // Sixteen rows for testing and 48 for training make two steps an epoch, four in all.
@@ -370,5 +368,4 @@ TEST_F(run_start_of, a_job_that_does_not_fit_its_data_is_refused_before_anything
 }
 
 } // namespace
-
 } // namespace troupe::resume_test

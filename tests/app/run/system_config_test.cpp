@@ -75,7 +75,6 @@ TEST(an_actor_system, hands_on_what_its_work_throws) {
 } // namespace troupe::system_config_test
 
 namespace troupe::process_room_test {
-
 namespace {
 
 // Limits belong to the process: each case runs in a child, which says what is refused.
@@ -108,8 +107,6 @@ void limit(__rlimit_resource what, rlim_t most) {
   setrlimit(what, &x);
 }
 
-} // namespace
-
 TEST(process_room, is_there) {
   require_process_room(20, 20);
   EXPECT_EQ(refusal_under([] {}, 20, 20), "");
@@ -135,4 +132,5 @@ TEST(process_room, files_that_cannot_be_opened_are_told_by_their_limit) {
   EXPECT_NE(told.find("ulimit -n"), std::string::npos) << told;
 }
 
+} // namespace
 } // namespace troupe::process_room_test

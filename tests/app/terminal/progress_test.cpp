@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
-#include <memory>
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

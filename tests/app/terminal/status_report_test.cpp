@@ -14,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 namespace troupe::status_report_test {
-
 namespace {
 
 training_status some_status() {
@@ -250,8 +249,6 @@ parallel_plan some_plan() {
   return x;
 }
 
-} // namespace
-
 TEST(plan_report, tells_who_holds_sends_and_computes_how_much) {
   EXPECT_EQ(plan_report(some_plan()),
             R"(model    64-1024-1024-10, 1126410 parameters; cuts 4
@@ -323,4 +320,5 @@ TEST(plan_report, is_one_object_for_scripts) {
   EXPECT_EQ(object["warnings"][0], "a stage waits");
 }
 
+} // namespace
 } // namespace troupe::status_report_test

@@ -22,7 +22,6 @@
 #include <vector>
 
 namespace troupe::checkpoint_file_test {
-
 namespace {
 
 const std::string path = "folder/file";
@@ -460,5 +459,4 @@ TEST(checkpoint_output, of_which_a_bit_flips_before_it_is_whole_is_not_finished)
 }
 
 } // namespace
-
 } // namespace troupe::checkpoint_file_test

@@ -13,11 +13,9 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <limits>
 
 namespace troupe::checkpoint_store_test {
-
 namespace {
 
 const std::string folder = "run";
@@ -414,5 +412,4 @@ TEST(checkpoint_fit, an_odd_checkpoint_is_refused_by_what_differs) {
 }
 
 } // namespace
-
 } // namespace troupe::checkpoint_store_test

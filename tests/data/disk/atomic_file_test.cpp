@@ -16,14 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
 
 namespace troupe::atomic_file_test {
-
 namespace {
 
 std::optional<failure> refusal_of(const std::string& path, const std::string& content = "new") {
@@ -95,8 +93,6 @@ full_disk_result fill_small_disk(const std::string& folder) {
               test::contains(error->reason(), " 65536 available");
   return told && std::filesystem::is_empty(folder) ? told_everything : told_wrongly;
 }
-
-} // namespace
 
 TEST(atomic_file, new_files_are_written_whole) {
   for (const auto& content : {std::string("binary \0 content", 16), std::string{}}) {
@@ -279,4 +275,5 @@ TEST(atomic_file, in_parts_that_is_given_up_leaves_nothing) {
   EXPECT_THROW(atomic_file{folder.path("none/out")}, failure);
 }
 
+} // namespace
 } // namespace troupe::atomic_file_test

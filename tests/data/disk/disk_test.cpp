@@ -18,7 +18,6 @@
 #include <stdexcept>
 
 namespace troupe::disk_test {
-
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -173,5 +172,4 @@ TEST(scratch_tensor, a_full_disk_is_told_when_room_is_taken_or_by_a_write) {
 }
 
 } // namespace
-
 } // namespace troupe::disk_test

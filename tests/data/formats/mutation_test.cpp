@@ -19,7 +19,6 @@
 #include <vector>
 
 namespace troupe::mutation_test {
-
 namespace {
 
 /// Bytes that mean something to one of the formats.
@@ -102,8 +101,6 @@ void read_table(const std::string& path) {
   check(read_csv(path));
 }
 
-} // namespace
-
 TEST(mutation, csv_files_are_read_or_refused) {
   expect_read_or_refused("a,\"b\"\"1\",c\r\n1,2.5,\"x\ny\"\n-3e2,+.5, z \n4,5,x\n\n", 4000, 100,
                          1000, read_table);
@@ -160,4 +157,5 @@ TEST(mutation, safetensors_files_are_read_or_refused) {
   });
 }
 
+} // namespace
 } // namespace troupe::mutation_test

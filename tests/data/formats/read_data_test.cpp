@@ -11,13 +11,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <string>
 
 namespace troupe::read_data_test {
-
 namespace {
 
 using namespace std::string_literals;
@@ -26,8 +23,6 @@ file_format by_content(const std::string& content) {
   temporary_folder folder;
   return format_of(folder.write("rows", content));
 }
-
-} // namespace
 
 TEST(read_data, a_name_tells_the_format) {
   const std::pair<const char*, std::optional<file_format>> names[] = {
@@ -115,8 +110,6 @@ TEST(read_data, labels_belong_to_arrays_only) {
   EXPECT_THROW(read_data(folder.write("rows.svm", "1 1:5\n"), options), failure);
 }
 
-namespace {
-
 using texts = std::vector<std::string>;
 using numbers = std::vector<uint32_t>;
 
@@ -126,8 +119,6 @@ read_options by_column(const std::string& name, const std::string& target = "las
   result.target = target;
   return result;
 }
-
-} // namespace
 
 TEST(client_column, names_clients_and_is_no_feature) {
   temporary_folder folder;
@@ -248,4 +239,5 @@ TEST(client_files, of_texts_are_refused_because_each_has_a_vocabulary_of_its_own
   EXPECT_TRUE(test::contains(error.reason(), "vocabulary"));
 }
 
+} // namespace
 } // namespace troupe::read_data_test

@@ -12,7 +12,6 @@
 #include <filesystem>
 
 namespace troupe::certificate_test {
-
 namespace {
 
 using test::hours_around_now;
@@ -123,5 +122,4 @@ TEST(secret_file, what_cannot_be_read_is_named) {
 }
 
 } // namespace
-
 } // namespace troupe::certificate_test

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -19,7 +18,6 @@
 #include <vector>
 
 namespace troupe::safetensors_test {
-
 namespace {
 
 using namespace std::string_literals;
@@ -57,8 +55,6 @@ void expect_refused(const std::string& content, const std::string& part) {
   EXPECT_EQ(error.where(), path) << part;
   EXPECT_TRUE(test::contains(error.reason(), part));
 }
-
-} // namespace
 
 TEST(safetensors, files_are_written_byte_for_byte_as_the_format_says) {
   temporary_folder folder;
@@ -259,4 +255,5 @@ TEST(safetensors, counts_are_bounded) {
   expect_refused(file_with("{\"__metadata__\":{" + texts + "}}"), "more than 65536 metadata");
 }
 
+} // namespace
 } // namespace troupe::safetensors_test

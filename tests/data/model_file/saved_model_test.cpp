@@ -19,7 +19,6 @@
 #include <stdexcept>
 
 namespace troupe::saved_model_test {
-
 namespace {
 
 // Two features, two hidden units, two classes; all by hand.
@@ -73,8 +72,6 @@ std::string complaint(Change change) {
 std::string complaint_with(const std::string& key, const std::string& value) {
   return complaint([&](auto& file) { file.metadata[key] = value; });
 }
-
-} // namespace
 
 // A model of sparse rows is the same function of rows that come dense.
 TEST(saved_model, of_sparse_rows_predicts_both_forms) {
@@ -325,13 +322,8 @@ TEST(class_finder, tells_classes_apart_as_training_did) {
 // Parts of a model in logical order are those of the whole, however small they are and however the
 // model is cut.
 
-namespace {
-
 parameter_layout layout_with(size_t parts) {
-  neural_network_options x;
-  x.features = 7;
-  x.hidden = {9, 5, 11};
-  x.outputs = 3;
+  neural_network_options x{7, 3, {9, 5, 11}};
   x.parts = parts;
   if (parts > 1)
     x.cuts = {layer_cut::outputs, layer_cut::inputs, layer_cut::outputs, layer_cut::inputs};
@@ -373,5 +365,4 @@ TEST(logical_parts, make_the_file_and_the_digest) {
 }
 
 } // namespace
-
 } // namespace troupe::saved_model_test

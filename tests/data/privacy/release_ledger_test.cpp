@@ -14,7 +14,6 @@
 #include <vector>
 
 namespace troupe::release_ledger_test {
-
 namespace {
 
 const std::vector<privacy_release> three{
@@ -31,8 +30,6 @@ failure_code refusal_of(const std::string& text) {
   const temporary_folder folder;
   return test::failure_of([&] { release_ledger{folder.write("releases.csv", text)}; }).code();
 }
-
-} // namespace
 
 TEST(release_ledger, is_there_again_after_the_process) {
   const temporary_folder folder;
@@ -110,4 +107,5 @@ TEST(key_file, that_holds_no_key_is_refused) {
   }
 }
 
+} // namespace
 } // namespace troupe::release_ledger_test

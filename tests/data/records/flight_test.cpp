@@ -15,7 +15,6 @@
 #include <thread>
 
 namespace troupe::flight_test {
-
 namespace {
 
 constexpr auto no_end = trace_record::no_end;
@@ -323,5 +322,4 @@ TEST(trace, stamps_that_no_clocks_give_are_left_out) {
 }
 
 } // namespace
-
 } // namespace troupe::flight_test

@@ -15,7 +15,6 @@
 #include <vector>
 
 namespace troupe::history_file_test {
-
 namespace {
 
 constexpr const char* header = "epoch,steps,seconds,learning_rate,train_loss,train_accuracy,"
@@ -163,8 +162,6 @@ history_row some_row() {
   return x;
 }
 
-} // namespace
-
 TEST(history_figures, go_by_name_and_come_back) {
   history_row read;
   set_figures(read, figures_by_name(some_row(), 0));
@@ -193,8 +190,6 @@ TEST(history_figures, people_read_validation_rows_first_and_metrics_last) {
                                              "test_accuracy", "test_r2", "test_auc", "val_auc"}));
 }
 
-namespace {
-
 round_record some_round(uint64_t number) {
   round_record result{.round = number, .invited = 10, .dropped = 3, .counted = 7, .rows = 70};
   result.loss = 0.5 + static_cast<double>(number);
@@ -202,8 +197,6 @@ round_record some_round(uint64_t number) {
   result.norms = {1, 2, 3, 4};
   return result;
 }
-
-} // namespace
 
 TEST(rounds_file, is_a_table_of_what_was_told) {
   round_record nobody{.round = 2, .invited = 4, .dropped = 4, .is_void = true};
@@ -217,10 +210,10 @@ TEST(rounds_file, tells_of_a_private_round_its_epsilon_alone) {
   auto round = some_round(7);
   round.epsilon = 1.5;
   const auto text = rounds_text({round});
-  const auto header = text.substr(0, text.find('\n'));
+  const auto names = text.substr(0, text.find('\n'));
   const auto line = text.substr(text.find('\n') + 1);
   EXPECT_EQ(line, "7,,,,,,,,,,,,,,,,,0,1.5\n");
-  EXPECT_EQ(std::ranges::count(header, ','), std::ranges::count(line, ','));
+  EXPECT_EQ(std::ranges::count(names, ','), std::ranges::count(line, ','));
 }
 
 TEST(rounds_file, is_read_as_it_was_written) {
@@ -234,10 +227,10 @@ TEST(rounds_file, is_read_as_it_was_written) {
 }
 
 TEST(rounds_file, what_is_none_is_refused_with_its_line) {
-  const auto header = rounds_text({});
+  const auto names = rounds_text({});
   for (const auto& [text, where] : {std::pair{std::string{"epoch,steps\n"}, "x:1"},
-                                    {header + "1,2,3\n", "x:2"},
-                                    {header + "1,a,3,0,0,0,7,70,1,1,1,1,2,1,2,3,4,0,\n", "x:2"},
+                                    {names + "1,2,3\n", "x:2"},
+                                    {names + "1,a,3,0,0,0,7,70,1,1,1,1,2,1,2,3,4,0,\n", "x:2"},
                                     {rounds_text({some_round(1)}) + "\n", "x:3"}}) {
     const auto error = test::failure_of([&text = text] { read_rounds(text, "x"); });
     EXPECT_EQ(error.where(), where) << text;
@@ -272,4 +265,5 @@ TEST(rounds_file, goes_on_from_the_version_of_a_checkpoint) {
   EXPECT_EQ(folder.read("rounds.csv"), rounds_text({}));
 }
 
+} // namespace
 } // namespace troupe::history_file_test

@@ -16,7 +16,6 @@
 #include <vector>
 
 namespace troupe::summary_file_test {
-
 namespace {
 
 using nlohmann::ordered_json;
@@ -178,8 +177,6 @@ std::optional<std::vector<trainer_record>> read_trainers(const std::string& text
   return result;
 }
 
-} // namespace
-
 TEST(trainer_table, shows_who_was_last_and_by_how_much) {
   auto second = synchronous("right", 1);
   second.results = 7;
@@ -247,4 +244,5 @@ TEST(trainer_table, what_is_no_list_of_figures_is_refused) {
     EXPECT_EQ(read_trainers(text), std::nullopt) << text;
 }
 
+} // namespace
 } // namespace troupe::summary_file_test

@@ -19,16 +19,10 @@
 #include <set>
 
 namespace troupe::rows_file_test {
-
 namespace {
 
 dataset clouds(size_t rows) {
-  synthetic_options options;
-  options.seed = 3;
-  options.rows = rows;
-  options.features = 5;
-  options.classes = 3;
-  return make_classification(options);
+  return make_classification({.seed = 3, .rows = rows, .features = 5, .classes = 3});
 }
 
 dataset bytes_with_numbers(size_t rows) {
@@ -66,8 +60,6 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   EXPECT_NE(at, text.npos) << from;
   return at == text.npos ? text : text.replace(at, from.size(), to);
 }
-
-} // namespace
 
 TEST(rows_file, gives_back_what_was_written) {
   const temporary_folder folder;
@@ -209,8 +201,6 @@ TEST(rows_reader, reads_features_and_targets_by_name) {
   EXPECT_EQ(row, 50u);
 }
 
-namespace {
-
 row_opener csv_rows(const std::string& path) {
   return [path] {
     auto reader = std::make_unique<csv_reader>(path, csv_header::automatic);
@@ -218,8 +208,6 @@ row_opener csv_rows(const std::string& path) {
     return reader;
   };
 }
-
-} // namespace
 
 TEST(convert_rows, makes_of_csv_what_reading_it_whole_makes) {
   const temporary_folder folder;
@@ -278,4 +266,5 @@ TEST(write_part, cuts_a_file_between_any_rows) {
   }
 }
 
+} // namespace
 } // namespace troupe::rows_file_test

@@ -21,7 +21,6 @@
 #include <vector>
 
 namespace troupe::run_directory_test {
-
 namespace {
 
 // The reason why a run directory was refused; empty when it was not.
@@ -328,5 +327,4 @@ TEST_F(flight_files, what_nobody_takes_in_does_not_pile_up) {
 }
 
 } // namespace
-
 } // namespace troupe::run_directory_test

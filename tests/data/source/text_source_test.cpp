@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 namespace troupe::text_source_test {
-
 namespace {
 
 /// Everything the source gives, asked for in pieces of `piece_bytes`.
@@ -69,8 +68,6 @@ std::string noise(size_t size) {
     letter = static_cast<char>((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
   return text;
 }
-
-} // namespace
 
 TEST(text_source, plain_and_compressed_files_give_the_same_text) {
   temporary_folder folder;
@@ -264,8 +261,6 @@ TEST(text_source, sizes_are_known_of_plain_files_and_expected_of_compressed_ones
 
 // What comes out of a source that is read ahead: its bytes, its end, its exceptions.
 
-namespace {
-
 /// Gives `total` bytes, i modulo 251, in pieces of at most `piece`; then throws, or ends.
 read_ahead::source bytes_up_to(size_t total, size_t piece, bool throws) {
   return [=, at = size_t{0}](std::span<char> out) mutable {
@@ -290,8 +285,6 @@ size_t read_all(read_ahead& source, size_t piece) {
 }
 
 constexpr size_t whole_blocks = 3 * read_ahead::block_bytes * read_ahead::block_count;
-
-} // namespace
 
 TEST(read_ahead, gives_the_bytes_of_the_source_in_order) {
   for (size_t total :
@@ -344,4 +337,5 @@ TEST(read_ahead, can_end_before_anything_is_read) {
     read_ahead source(bytes_up_to(whole_blocks, 1 << 20, i % 2 == 0));
 }
 
+} // namespace
 } // namespace troupe::text_source_test

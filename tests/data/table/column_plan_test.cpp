@@ -47,8 +47,6 @@ float days_of(const std::string& text) {
   return read_date(text, days) ? days : gap;
 }
 
-} // namespace
-
 TEST(column_plan, features_have_the_names_and_the_order_of_their_columns) {
   EXPECT_EQ(feature_names_of(plan_of_all_kinds()),
             (std::vector<std::string>{"age", "age is missing", "city=Bergen", "city=Oslo",
@@ -187,4 +185,5 @@ TEST(column_plan, its_text_is_the_plan_and_nothing_else_is_read) {
   }
 }
 
+} // namespace
 } // namespace troupe::column_plan_test

@@ -25,7 +25,6 @@
 #include <vector>
 
 namespace troupe::memory_room_test {
-
 namespace {
 
 constexpr uint64_t mebibyte = uint64_t{1} << 20;
@@ -131,8 +130,6 @@ std::string repeated(const std::string& line, size_t count) {
   return result;
 }
 
-} // namespace
-
 TEST(table_limit, is_the_memory_that_is_available_unless_given) {
   EXPECT_EQ(table_limit("x", 7).bytes_max(), 7u);
   const auto available = table_limit("x").bytes_max();
@@ -148,10 +145,8 @@ TEST(table_limit, counts_the_numbers_of_targets_and_what_they_become) {
   const temporary_folder folder;
   const auto csv = folder.write("rows.csv", repeated("1,2\n", 10'000));
   const auto svm = folder.write("rows.svm", repeated("2 1:1\n", 10'000));
-  csv_options for_csv;
-  libsvm_options for_svm;
-  for_csv.table_bytes_max = 10'000 * (4 + 32 + 8);
-  for_svm.table_bytes_max = 10'000 * (4 + 8 + 8 + 32 + 8);
+  csv_options for_csv{.table_bytes_max = 10'000 * (4 + 32 + 8)};
+  libsvm_options for_svm{.table_bytes_max = 10'000 * (4 + 8 + 8 + 32 + 8)};
   EXPECT_NE(refusal([&] { read_csv(csv, for_csv); }), "accepted");
   EXPECT_NE(refusal([&] { read_libsvm(svm, for_svm); }), "accepted");
   for_csv.table_bytes_max += 10'000 * 4;
@@ -166,12 +161,9 @@ TEST(table_limit, ends_a_compressed_text_that_never_seems_to) {
     const auto content = gzip_text(repeated(line, 100'000));
     ASSERT_LT(content.size(), 100'000u);
     const auto path = folder.write("bomb.csv.gz", content);
-    csv_options options;
-    options.table_bytes_max = 1 << 20;
-    const auto said = refusal([&] { read_csv(path, options); });
+    const auto said = refusal([&] { read_csv(path, {.table_bytes_max = 1 << 20}); });
     EXPECT_TRUE(test::contains(said, "memory, 1048576 are available"));
-    options.table_bytes_max = 1 << 24;
-    EXPECT_EQ(refusal([&] { read_csv(path, options); }), "accepted");
+    EXPECT_EQ(refusal([&] { read_csv(path, {.table_bytes_max = 1 << 24}); }), "accepted");
   }
 }
 
@@ -199,8 +191,6 @@ TEST(table_limit, ends_a_compressed_array_at_its_header) {
 }
 
 // Bad files cost little memory: each is read by a process that may take 96 MiB more than it has.
-
-namespace {
 
 using namespace std::string_literals;
 
@@ -240,8 +230,6 @@ protected:
   temporary_folder folder;
 };
 
-} // namespace
-
 TEST_F(memory, lines_of_100_megabytes_are_refused) {
   const auto path = folder.write("rows", "1,2\n" + std::string(100'000'000, '1') + ",2\n");
   EXPECT_EXIT(read_in_little_memory([&] { read_csv(path); }), testing::ExitedWithCode(0),
@@ -277,4 +265,5 @@ TEST_F(memory, dense_tables_of_sparse_lies_are_refused) {
               testing::ExitedWithCode(0), "dense rows of 1000000 features, too many values");
 }
 
+} // namespace
 } // namespace troupe::memory_room_test

@@ -14,7 +14,6 @@
 #include <vector>
 
 namespace troupe::table_test {
-
 namespace {
 
 using test::contains;
@@ -45,8 +44,6 @@ table with_numbers(const std::vector<double>& numbers) {
 failure refusal_of(table source, target_use use) {
   return test::failure_of([&] { to_dataset(std::move(source), use); });
 }
-
-} // namespace
 
 TEST(table, text_targets_become_classes_sorted_by_bytes) {
   auto data = to_dataset(with_targets({"b", "a", "\xc3\xa9", "B", "b"}), target_use::by_content);
@@ -178,8 +175,6 @@ TEST(table, one_class_is_refused) {
   EXPECT_TRUE(contains(error.reason(), "only 'a'"));
 }
 
-namespace {
-
 using change = void (*)(dataset&);
 
 dataset numbers() {
@@ -224,8 +219,6 @@ std::string refusal(dataset rows, change apply) {
 }
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-} // namespace
 
 TEST(dataset_check, rows_that_hold_together_pass) {
   for (const auto& rows : {numbers(), labels(), sparse()})
@@ -312,4 +305,5 @@ TEST(dataset_check, sparse_rows_rise_within_their_width) {
     EXPECT_NE(refusal(sparse(), apply), "") << &apply - cases;
 }
 
+} // namespace
 } // namespace troupe::table_test

@@ -17,7 +17,6 @@
 #include <xxhash.h>
 
 namespace troupe::checksum_test {
-
 namespace {
 
 std::vector<std::byte> bytes_of(size_t count) {
@@ -26,8 +25,6 @@ std::vector<std::byte> bytes_of(size_t count) {
     result.push_back(static_cast<std::byte>(i * i + 7 * i));
   return result;
 }
-
-} // namespace
 
 // The values of no bytes at all are published with the algorithm.
 TEST(checksum, of_nothing_is_the_published_one) {
@@ -59,8 +56,6 @@ TEST(checksum, of_bytes_that_come_part_by_part_is_that_of_the_whole) {
   EXPECT_EQ(running.take(), short_checksum_of({}));
 }
 
-namespace {
-
 using bytes = std::array<unsigned char, 32>;
 
 uint32_t crc_of(const bytes& content) {
@@ -91,8 +86,6 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 constexpr std::string_view digest_of_abc =
   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-} // namespace
-
 TEST(digest, published_vectors_are_met) {
   EXPECT_EQ(sha256_hex(bytes_of("abc")), digest_of_abc);
   EXPECT_EQ(sha256_hex({}), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -113,4 +106,5 @@ TEST(digest, pieces_give_the_digest_of_the_whole_and_reading_does_not_end_it) {
     EXPECT_EQ(digest.hex(), digest_of_abc);
 }
 
+} // namespace
 } // namespace troupe::checksum_test

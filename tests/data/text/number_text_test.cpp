@@ -4,17 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <random>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace troupe::number_text_test {
-
 namespace {
 
 number_status float_status(std::string_view text) {
@@ -27,8 +23,6 @@ float float_of(std::string_view text) {
   EXPECT_EQ(read_number(text, result), number_status::number) << text;
   return result;
 }
-
-} // namespace
 
 TEST(number_text, decimal_numbers_are_read) {
   EXPECT_EQ(float_of("0"), 0.0f);
@@ -82,8 +76,6 @@ TEST(number_text, numbers_below_the_smallest_float_are_zero) {
 
 // The fast reading of plain numbers gives the bits of the general one, or nothing.
 
-namespace {
-
 /// What std::from_chars, which rounds rightly, makes of the text.
 template <class Float>
 Float nearest(const std::string& text) {
@@ -105,8 +97,6 @@ bool agrees(const std::string& text) {
   EXPECT_EQ(value, nearest<Float>(text)) << text;
   return true;
 }
-
-} // namespace
 
 TEST(digit_text, plain_numbers_are_read_and_others_left) {
   for (const auto* text : {"0", "7", "-0", "16", "1234567", "0.5", "-.25", "5.", "3.14159265",
@@ -153,4 +143,5 @@ TEST(digit_text, random_numbers_have_the_general_ways_bits) {
   EXPECT_GT(read, 200'000u);
 }
 
+} // namespace
 } // namespace troupe::number_text_test

@@ -8,12 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
-#include <set>
 #include <stdexcept>
 
 namespace troupe::client_partition_test {
-
 namespace {
 
 std::vector<int32_t> labels_of(size_t row_count, int32_t classes) {
@@ -43,8 +40,6 @@ std::vector<std::map<int32_t, size_t>> classes_of(const client_rows& x,
       ++result[client][labels[row]];
   return result;
 }
-
-} // namespace
 
 TEST(client_partition, gives_every_row_to_exactly_one_client) {
   const size_t row_count = 1000;
@@ -199,4 +194,5 @@ TEST(client_partition, what_does_not_fit_is_refused) {
                std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::client_partition_test

@@ -14,7 +14,6 @@
 #include <thread>
 
 namespace troupe::prepare_test {
-
 namespace {
 
 /// N rows of (i, 100 i, 7) with target 10 i.
@@ -41,8 +40,6 @@ dataset labelled_rows() {
   x.labels = {0, 1, 1, 0};
   return x;
 }
-
-} // namespace
 
 TEST(prepare, standardises_to_mean_0_and_deviation_1_with_divisor_n) {
   const auto result = prepare(counted_rows(3), {1, 0, true});
@@ -284,4 +281,5 @@ TEST(synthetic, classes_are_clouds_around_centres) {
     }
 }
 
+} // namespace
 } // namespace troupe::prepare_test

@@ -18,15 +18,10 @@
 #include <vector>
 
 namespace troupe::row_source_test {
-
 namespace {
 
 synthetic_options some_rows(size_t rows) {
-  synthetic_options result;
-  result.seed = 3;
-  result.rows = rows;
-  result.features = 5;
-  return result;
+  return {.seed = 3, .rows = rows, .features = 5};
 }
 
 // The rule as it is written: sort all keys.
@@ -43,8 +38,6 @@ std::vector<row_part> parts_by_sorting(uint64_t seed, size_t row_count, const pa
     result[keys[i].second] = i < sizes.test ? row_part::test : row_part::validation;
   return result;
 }
-
-} // namespace
 
 TEST(part_choice, takes_the_smallest_keys_for_testing_and_the_next_for_validation) {
   for (const size_t row_count : {2, 10, 1000, 200'000})
@@ -211,8 +204,6 @@ TEST(prepare, a_careful_split_says_which_rows_of_the_source_train) {
   EXPECT_FALSE(prepare(dataset{all}, {3, 0.2, false}).source_rows) << "the numbers alone decide";
 }
 
-namespace {
-
 dataset some_rows(bool labelled) {
   auto options = some_rows(size_t{203});
   options.targets = 2;
@@ -227,8 +218,6 @@ void expect_same(const batch& a, const batch& b) {
   for (size_t i = 0; i < a.row_count; ++i)
     EXPECT_EQ(a.row_number(i), b.row_number(i));
 }
-
-} // namespace
 
 TEST(chunk_split, gives_exactly_its_rows_for_testing_and_validation) {
   for (const size_t row_count : {10, 99, 1000})
@@ -328,4 +317,5 @@ TEST(chunk_split, training_rows_are_found_again_among_all) {
             (std::vector<size_t>{expected[7], expected[0]}));
 }
 
+} // namespace
 } // namespace troupe::row_source_test

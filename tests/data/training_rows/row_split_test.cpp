@@ -15,7 +15,6 @@
 #include <set>
 
 namespace troupe::row_split_test {
-
 namespace {
 
 dataset rows_of_classes(const std::vector<size_t>& counts) {
@@ -66,8 +65,6 @@ std::string key_of_failure(const dataset& rows, const split_options& options) {
 }
 
 using counts = std::vector<size_t>;
-
-} // namespace
 
 TEST(row_split, classes_keep_their_shares_and_remainders_go_to_the_largest) {
   // 0.1 of 57, 38 and 5 is 5.7, 3.8 and 0.5: floors make 8 of 10, the larger remainders the rest.
@@ -213,8 +210,6 @@ TEST(row_split, what_cannot_be_split_is_told_by_its_key) {
   EXPECT_EQ(key_of_failure(few, {1, {0, 0}, false, {0, 3}}), "data.folds");
 }
 
-namespace {
-
 /// "TTTT-VV-EEE": training, validation, testing, none.
 std::string picture(size_t rows, size_t overlap, part_fractions fractions, fold_choice fold = {}) {
   const position_split parts{rows, overlap, fractions, fold};
@@ -244,8 +239,6 @@ dataset sequence(size_t rows, size_t overlap) {
   result.overlap = overlap;
   return result;
 }
-
-} // namespace
 
 TEST(position_split, the_last_rows_are_for_testing_and_those_before_for_validation) {
   EXPECT_EQ(picture(10, 0, {0.2, 0.3}), "TTTTTVVVEE");
@@ -305,4 +298,5 @@ TEST(position_split, the_same_rows_without_an_order_are_another_content) {
   EXPECT_NE(content_fingerprint(free), content_fingerprint(sequence(12, 1)));
 }
 
+} // namespace
 } // namespace troupe::row_split_test

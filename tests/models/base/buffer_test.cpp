@@ -20,11 +20,11 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
 namespace troupe::buffer_test {
+namespace {
 
 TEST(buffer, is_aligned_and_zero) {
   for (size_t size : {1u, 7u, 16u, 1000u}) {
@@ -117,8 +117,6 @@ TEST(large_pages, advice_leaves_memory_as_it_is) {
   EXPECT_EQ(bytes, std::vector<char>(size_t{5} << 20, 'x'));
 }
 
-namespace {
-
 buffer counting(size_t size) {
   const buffer result{size};
   std::iota(result.values().begin(), result.values().end(), 0.0f);
@@ -128,8 +126,6 @@ buffer counting(size_t size) {
 uint64_t count_of(std::span<const float> values) {
   return values.size();
 }
-
-} // namespace
 
 TEST(float_view, is_a_span_that_keeps_its_buffer) {
   float_view view;
@@ -221,8 +217,6 @@ TEST(element_window, values_of_all_elements_or_of_those_in_a_window) {
   EXPECT_EQ((windowed_values{some, &x}.at({31, 34})[2]), 33);
 }
 
-namespace {
-
 /// Whole numbers, so that sums are exact in any order.
 float_matrix counted(size_t rows, size_t columns, float first) {
   float_matrix result = float_matrix::from_shape({rows, columns});
@@ -246,8 +240,6 @@ template <class A, class B>
 void expect_product(const A& a, const B& b) {
   EXPECT_EQ(matrix_product(a, b), expected(a, b));
 }
-
-} // namespace
 
 TEST(matrix_product, is_that_of_tensors_views_and_expressions) {
   const auto a = counted(5, 9, -3), b = counted(9, 4, 1);
@@ -360,4 +352,5 @@ TEST(saved_state, refuses_what_cannot_be) {
   }
 }
 
+} // namespace
 } // namespace troupe::buffer_test

@@ -4,11 +4,9 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace troupe::number_format_test {
-
 namespace {
 
 constexpr uint32_t half = 1U << 16;
@@ -88,5 +86,4 @@ TEST(number_format, what_is_narrowed_is_widened_again) {
 }
 
 } // namespace
-
 } // namespace troupe::number_format_test

@@ -7,12 +7,9 @@
 #include <set>
 
 namespace troupe::random_test {
-
 namespace {
 
 const random_sequence sequence{42, random_purpose::initialization, 3};
-
-} // namespace
 
 // Known answer of Philox4x32-10 for counter and key of zeros and of ones, from Random123's
 // kat_vectors.
@@ -98,4 +95,5 @@ TEST(random, every_permutation_is_as_likely_as_another) {
     EXPECT_NEAR(count, 1000, 120); // four standard deviations
 }
 
+} // namespace
 } // namespace troupe::random_test

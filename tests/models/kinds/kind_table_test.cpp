@@ -11,7 +11,6 @@
 #include <limits>
 
 namespace troupe::kind_table_test {
-
 namespace {
 
 struct thing {
@@ -276,5 +275,4 @@ TEST(option, values_are_written_for_files_and_for_identities) {
 }
 
 } // namespace
-
 } // namespace troupe::kind_table_test

@@ -10,15 +10,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 namespace troupe::layer_chain_test {
-
 namespace {
 
 using test::chain_of;
@@ -207,8 +203,6 @@ std::vector<float> uniform(size_t count, uint64_t seed) {
   return result;
 }
 
-} // namespace
-
 TEST(single_output, products_are_those_of_a_plain_loop) {
   for (size_t inputs : {1, 3, 15, 16, 17, 48, 100, 128, 131, 250})
     for (size_t rows : {1, 2, 4, 5, 11}) {
@@ -272,20 +266,13 @@ TEST(single_output, a_rows_product_does_not_depend_on_how_many_rows_there_are) {
 
 // A linear model's gradient is made in pieces of rows: their number does not show but in rounding.
 TEST(single_output, gradient_of_many_rows_is_the_sum_of_those_of_its_parts) {
-  neural_network_options options;
-  options.features = 100;
-  options.outputs = 1;
-  options.loss = loss_kind::squared;
-  const neural_network model{options};
+  const neural_network model{{100, 1, {}, activation_kind::relu, loss_kind::squared}};
   constexpr size_t rows = 1'001;
   const auto x = uniform(rows * 100, 1);
   const auto targets = uniform(rows, 4);
   const auto parameters = uniform(model.layout().size(), 5);
   workspace memory;
-  batch all;
-  all.row_count = rows;
-  all.features = x;
-  all.targets = targets;
+  const batch all{rows, x, {}, targets};
   std::vector<float> whole(model.layout().size());
   const auto sums = model.gradient(parameters, all, whole, memory);
   EXPECT_EQ(sums.sample_count, rows);
@@ -302,4 +289,5 @@ TEST(single_output, gradient_of_many_rows_is_the_sum_of_those_of_its_parts) {
     EXPECT_NEAR(whole[j], expected[j], 2e-3) << j;
 }
 
+} // namespace
 } // namespace troupe::layer_chain_test

@@ -10,12 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <numeric>
 
 namespace troupe::layer_values_test {
-
 namespace {
 
 using test::chain_of;
@@ -361,5 +358,4 @@ INSTANTIATE_TEST_SUITE_P(all, reference_chain, testing::Range<size_t>(0, 4), [](
 });
 
 } // namespace
-
 } // namespace troupe::layer_values_test

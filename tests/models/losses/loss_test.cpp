@@ -9,7 +9,6 @@
 #include <limits>
 
 namespace troupe::loss_test {
-
 namespace {
 
 constexpr auto cross_entropy = loss_kind::categorical_cross_entropy;
@@ -26,8 +25,6 @@ evaluated evaluate(const loss_options& loss, const batch& rows, const std::vecto
   result.sums = evaluate_loss(loss, rows, scores, score_count, result.derivative);
   return result;
 }
-
-} // namespace
 
 TEST(loss, squared_is_the_mean_over_outputs_summed_over_samples) {
   const std::vector<float> targets{1, 2, 3, 4};
@@ -252,8 +249,6 @@ TEST(softmax, turns_rows_into_probabilities) {
   EXPECT_EQ(scores[2], 0.5f);
 }
 
-namespace {
-
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// One row of scores, cut before these units.
@@ -300,8 +295,6 @@ void expect_split_as_whole(const std::vector<float>& scores, int32_t label,
   for (size_t j = 0; j < expected.derivative.size(); ++j)
     EXPECT_NEAR(actual.derivative[j], expected.derivative[j], 1e-6) << j;
 }
-
-} // namespace
 
 // torch.nn.functional.cross_entropy(torch.tensor([[1., 2., 3., 4.]]), torch.tensor([1])): 2.440190
 TEST(split_loss, a_hand_worked_row_cut_in_every_way) {
@@ -361,4 +354,5 @@ TEST(split_loss, shapes_and_labels_are_checked) {
                std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::loss_test

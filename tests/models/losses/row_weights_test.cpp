@@ -11,7 +11,6 @@
 #include <cmath>
 
 namespace troupe::row_weights_test {
-
 namespace {
 
 /// Rows of two scores or one, with labels and targets, each so often as its weight says.
@@ -65,8 +64,6 @@ made_rows repeated(const made_rows& x) {
   return result;
 }
 
-} // namespace
-
 TEST(row_weights, a_row_of_weight_two_is_the_row_twice_in_every_loss) {
   for (const auto& [kind, name] : name_table<loss_kind>::entries)
     for (const size_t width : {1, 2}) {
@@ -105,9 +102,7 @@ TEST(row_weights, class_weight_times_row_weight_in_float) {
   loss.class_weights = {0.1f, 0.7f};
   const std::vector<float> scores{1, 2}, weights{0.3f};
   const std::vector<int32_t> labels{0};
-  batch rows;
-  rows.row_count = 1;
-  rows.labels = labels;
+  batch rows{1, {}, labels, {}};
   rows.weights = weights;
   std::vector<float> derivative(2), plain(2);
   const auto sums = evaluate_loss(loss, rows, scores, 2, derivative);
@@ -210,4 +205,5 @@ TEST(row_weights, solvers_take_a_row_of_weight_two_as_the_row_twice) {
   EXPECT_THROW(least_squares(rows, features, 2, {true, 0.5}), std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::row_weights_test

@@ -7,7 +7,6 @@
 #include <limits>
 
 namespace troupe::elementary_test {
-
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -26,8 +25,6 @@ double worst_error(float low, float high, const std::function<float(float)>& our
   }
   return worst;
 }
-
-} // namespace
 
 TEST(elementary, float_functions_are_within_one_unit_in_the_last_place) {
   using namespace elementary;
@@ -156,4 +153,5 @@ TEST(elementary, pow_matches_libm) {
   EXPECT_EQ(elementary::pow(0, 0), 1);
 }
 
+} // namespace
 } // namespace troupe::elementary_test

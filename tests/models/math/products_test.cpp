@@ -18,14 +18,12 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 namespace troupe::products_test {
+namespace {
 
 using namespace products;
-
-namespace {
 
 /// What products used before, again.
 struct used_set {
@@ -132,8 +130,6 @@ void expect_law_in_all_forms(size_t m, size_t n, size_t k, kind what, uint64_t m
       for (const bool adds : {false, true})
         expect_law({m, n, k, flips_a, flips_b, major % 3, what, major}, n + major % 2, adds);
 }
-
-} // namespace
 
 TEST(products, match_a_hand_worked_case_in_every_form) {
   const std::vector<float> a{1, 2, 3, 4, 5, 6};   // 2 x 3
@@ -296,4 +292,5 @@ TEST(products, agree_with_xtensor_blas) {
   }
 }
 
+} // namespace
 } // namespace troupe::products_test

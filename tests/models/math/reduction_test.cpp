@@ -6,12 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 #include <string>
 
 namespace troupe::reduction_test {
-
 namespace {
 
 constexpr auto add = reduction_plan::add;
@@ -26,8 +24,6 @@ std::vector<std::vector<float>> random_inputs(size_t count, size_t size) {
 std::vector<std::span<const float>> spans_of(const std::vector<std::vector<float>>& inputs) {
   return {inputs.begin(), inputs.end()};
 }
-
-} // namespace
 
 TEST(reduction, adds_in_the_order_of_its_plan) {
   for (size_t size : {1u, 5u, 2048u, 2049u, 10'000u}) {
@@ -129,8 +125,6 @@ TEST(reduction, plans_that_are_no_programs_are_refused) {
   EXPECT_THROW(add_into(out, inputs[0]), std::invalid_argument);
 }
 
-namespace {
-
 /// Shows the order of additions.
 struct traced {
   std::string text;
@@ -138,8 +132,6 @@ struct traced {
     return {"(" + a.text + b.text + ")"};
   }
 };
-
-} // namespace
 
 TEST(tree_accumulator, splits_at_the_largest_power_of_two_below_the_count) {
   const auto tree = [](size_t count) {
@@ -157,4 +149,5 @@ TEST(tree_accumulator, splits_at_the_largest_power_of_two_below_the_count) {
   EXPECT_EQ(tree(8), "(((ab)(cd))((ef)(gh)))");
 }
 
+} // namespace
 } // namespace troupe::reduction_test

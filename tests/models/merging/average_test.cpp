@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 namespace troupe::average_test {
+namespace {
 
 using test::floats;
 using test::spans_of;
@@ -77,8 +78,6 @@ TEST(model_average, refuses_what_has_none) {
             "weighted sum of models: a parameter of model 2 is not finite");
 }
 
-namespace {
-
 parameter_layout
 layout_of(const std::vector<std::pair<std::string, std::vector<size_t>>>& tensors) {
   parameter_layout result;
@@ -86,8 +85,6 @@ layout_of(const std::vector<std::pair<std::string, std::vector<size_t>>>& tensor
     result.add(name, shape);
   return result;
 }
-
-} // namespace
 
 TEST(layout_union, has_each_name_once_where_it_first_appears) {
   const auto a = layout_of({{"w", {2}}, {"b", {1}}});
@@ -115,8 +112,6 @@ TEST(layout_union, refuses_a_name_with_two_shapes) {
   EXPECT_THROW(relaid(floats(6), a, layout_of({{"v", {6}}})), std::invalid_argument);
 }
 
-namespace {
-
 using doubles = std::vector<double>;
 
 judgement regression_of(double error_sum) {
@@ -132,8 +127,6 @@ void expect_near(const doubles& weights, const doubles& expected) {
   for (size_t i = 0; i < weights.size(); ++i)
     EXPECT_NEAR(weights[i], expected[i], 1e-15) << i;
 }
-
-} // namespace
 
 TEST(merge_weights, equal_ones_add_up_to_one) {
   EXPECT_EQ(equal_weights(4), (doubles{0.25, 0.25, 0.25, 0.25}));
@@ -210,8 +203,6 @@ TEST(merge_weights, a_classification_is_judged_by_its_right_rows) {
   EXPECT_EQ(figure, (judgement{true, 0, 3, 4}));
 }
 
-namespace {
-
 constexpr size_t features = 5, targets = 2;
 
 struct rows_of_one {
@@ -262,8 +253,6 @@ void expect_merges_to_pooled(bool bias) {
   EXPECT_GT(plain_distance, 0.1f) << "a plain average is another model";
 }
 
-} // namespace
-
 TEST(regression_mean, is_the_least_squares_solution_of_all_rows) {
   expect_merges_to_pooled(true);
   expect_merges_to_pooled(false);
@@ -296,4 +285,5 @@ TEST(regression_mean, refuses_parts_that_do_not_fit_and_features_that_depend) {
   EXPECT_THROW(regression_mean(misfit, 2, 1, false), std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::average_test

@@ -14,12 +14,11 @@
 #include <stdexcept>
 
 namespace troupe::outer_rule_test {
+namespace {
 
 using test::flat;
 using test::floats;
 using test::load_reference;
-
-namespace {
 
 outer_options options_of(const nlohmann::json& x) {
   outer_options options;
@@ -40,8 +39,6 @@ void expect_close(const floats& found, const floats& expected, const std::string
     EXPECT_NEAR(found[i], expected[i], 2e-7 * std::max(1.0f, std::abs(expected[i])))
       << where << ", element " << i;
 }
-
-} // namespace
 
 TEST(outer_rule, follows_the_papers_round_by_round) {
   const auto reference = load_reference("merging.json");
@@ -224,4 +221,5 @@ TEST(delay_compensation, refuses_what_does_not_fit) {
   EXPECT_THROW(rule.apply(gradient, 0, floats{1}, floats{1}), std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::outer_rule_test

@@ -7,14 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 
 namespace troupe::ring_sum_test {
-
 namespace {
 
 __extension__ using wide = __int128;
@@ -39,8 +37,6 @@ update_verdict add(ring_sum& sum, std::span<const float> start, std::span<const 
   return static_cast<int64_t>(
     std::nearbyint((static_cast<double>(value) - static_cast<double>(start)) * factor));
 }
-
-} // namespace
 
 TEST(ring_sum, has_the_same_words_in_any_order_and_any_tree) {
   constexpr size_t clients = 10'000, size = 19;
@@ -201,4 +197,5 @@ TEST(ring_sum, words_travel_as_two_vectors_of_bits) {
   EXPECT_EQ(joined, words);
 }
 
+} // namespace
 } // namespace troupe::ring_sum_test

@@ -9,11 +9,10 @@
 #include <stdexcept>
 
 namespace troupe::robust_test {
+namespace {
 
 using test::floats;
 using test::spans_of;
-
-namespace {
 
 // Honest models near 1, and `faulty_count` far away that agree with each other.
 std::vector<floats> with_liars(size_t honest_count, size_t faulty_count, uint64_t seed) {
@@ -41,8 +40,6 @@ double distance_sum(const std::vector<floats>& models, const floats& y) {
   }
   return result;
 }
-
-} // namespace
 
 TEST(robust_merge, median_is_the_middle_of_each_parameter) {
   EXPECT_EQ(coordinate_median(spans_of({{1, 9}, {5, -2}, {3, 4}})), (floats{3, 4}));
@@ -179,4 +176,5 @@ TEST(sign_flip, hands_in_the_update_reversed_and_so_many_times_as_long) {
   EXPECT_THROW(flipped({3, -1}, {1}, 1), std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::robust_test

@@ -22,7 +22,6 @@
 #include <stdexcept>
 
 namespace troupe::class_metrics_test {
-
 namespace {
 
 struct some_rows {
@@ -71,8 +70,6 @@ std::vector<std::unique_ptr<metric>> all_of(size_t classes) {
   result.push_back(std::make_unique<confusion_metric>(classes, balanced_accuracy));
   return result;
 }
-
-} // namespace
 
 TEST(class_metrics, of_a_case_worked_by_hand) {
   some_rows x{2, {}, {}};
@@ -167,8 +164,6 @@ TEST(class_metrics, rows_without_probabilities_are_left_out_and_none_have_no_fig
 
 // A job's metrics: judged in one pass, refused by name where they have nothing to say.
 
-namespace {
-
 const metric_input classes{3, loss_kind::categorical_cross_entropy};
 
 // What a set makes of the names, in words; empty: it takes them.
@@ -185,8 +180,6 @@ std::vector<double> totals_of(const metric_set& set, const std::vector<metric_su
   return result;
 }
 
-} // namespace
-
 TEST(metric_set, judges_a_models_predictions_chunk_by_chunk) {
   const neural_network network{{1, 3, {}}};
   // Weights, then biases: the greater x the likelier the last class.
@@ -194,11 +187,10 @@ TEST(metric_set, judges_a_models_predictions_chunk_by_chunk) {
   const std::vector<float> features{-2, 2, -1, 1};
   const std::vector<int32_t> labels{0, 2, 0, 0};
   const auto rows = [&](size_t begin, size_t count) {
-    batch result;
-    result.row_count = count;
-    result.features = std::span{features}.subspan(begin, count);
-    result.labels = std::span{labels}.subspan(begin, count);
-    return result;
+    return batch{count,
+                 std::span{features}.subspan(begin, count),
+                 std::span{labels}.subspan(begin, count),
+                 {}};
   };
   const metric_set set{{"balanced-accuracy", "auc"}, classes};
   workspace memory;
@@ -236,8 +228,6 @@ TEST(metric_set, tells_what_it_cannot_judge) {
 
 // Metrics against cases worked by hand and against NumPy.
 
-namespace {
-
 // actual \ predicted:  2 1 0 / 0 3 1 / 0 0 0 (the third class is predicted once, and never there)
 confusion_matrix small_matrix() {
   confusion_matrix matrix{3};
@@ -245,8 +235,6 @@ confusion_matrix small_matrix() {
     matrix.add(static_cast<size_t>(actual), static_cast<size_t>(predicted));
   return matrix;
 }
-
-} // namespace
 
 TEST(confusion_matrix, counts_rows_by_actual_and_predicted_class) {
   const auto matrix = small_matrix();
@@ -352,4 +340,5 @@ TEST(tensor_figures, are_those_of_the_finite_values) {
   EXPECT_EQ(figures_of(std::span{values}.subspan(3)), (tensor_figures{0, 0, 0, 2}));
 }
 
+} // namespace
 } // namespace troupe::class_metrics_test

@@ -11,10 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 namespace troupe::cut_network_test {
-
 namespace {
 
 std::vector<layer_cut> cuts_of(std::string_view word) {
@@ -112,8 +110,6 @@ void expect_same_function(neural_network_options options, const std::string& wor
     << what;
 }
 
-} // namespace
-
 TEST(cut_network, is_the_same_function_for_every_cut_loss_and_activation) {
   for (const auto& [loss, loss_name] : name_table<loss_kind>::entries) {
     if (is_binary(loss))
@@ -153,10 +149,7 @@ TEST(cut_network, a_binary_loss_and_class_weights_work) {
   std::vector<float> features(20);
   fill_normal({1, random_purpose::synthetic_features, 0}, 0, 1, features);
   const std::vector<int32_t> labels{0, 1, 1, 0};
-  batch rows;
-  rows.row_count = 4;
-  rows.features = features;
-  rows.labels = labels;
+  const batch rows{4, features, labels, {}};
   expect_near(gradient_of_case(whole, rows).logical, gradient_of_case(cut, rows).logical, "binary");
 
   neural_network_options weighted{
@@ -188,10 +181,7 @@ TEST(cut_network, a_linear_model_has_the_published_values_however_it_is_cut) {
       std::vector<float> parameters(6), gradient(6), found(6);
       network.layout().to_working(logical, parameters);
       for (const auto& x : shares) {
-        batch rows;
-        rows.row_count = 4;
-        rows.features = features;
-        rows.targets = targets;
+        const batch rows{4, features, {}, targets};
         workspace memory;
         const auto sums =
           network.gradient(parameters, part_of(rows, x.begin, x.count), gradient, memory);
@@ -302,8 +292,6 @@ TEST(cut_network, no_parts_and_no_cuts_are_refused) {
   EXPECT_THROW(neural_network{binary}, std::invalid_argument);
 }
 
-namespace {
-
 /// "OIN" for outputs, inputs, none.
 std::string word_of(const std::vector<layer_cut>& cuts) {
   std::string result;
@@ -315,8 +303,6 @@ std::string word_of(const std::vector<layer_cut>& cuts) {
 std::string cheapest(std::vector<size_t> widths, size_t parts) {
   return word_of(cheapest_cuts(widths, parts));
 }
-
-} // namespace
 
 TEST(layer_cuts, wide_layers_are_cut_in_pairs_and_narrow_ones_not) {
   EXPECT_EQ(cheapest({784, 2048, 2048, 10}, 4), "OIN") << "20 k repeated beat a sum of 2,048";
@@ -371,4 +357,5 @@ TEST(layer_cuts, only_wide_networks_are_cut_by_default) {
   EXPECT_EQ(default_part_count(std::vector<size_t>{100'000}), 8u);
 }
 
+} // namespace
 } // namespace troupe::cut_network_test

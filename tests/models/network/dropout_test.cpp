@@ -9,7 +9,6 @@
 #include <numeric>
 
 namespace troupe::dropout_test {
-
 namespace {
 
 std::vector<float> mask_of(const batch& rows, double rate = 0.25, size_t units = 7,
@@ -20,13 +19,10 @@ std::vector<float> mask_of(const batch& rows, double rate = 0.25, size_t units =
 }
 
 batch rows_from(size_t first, size_t count) {
-  batch rows;
-  rows.row_count = count;
+  batch rows{count, {}, {}, {}};
   rows.first_row = first;
   return rows;
 }
-
-} // namespace
 
 TEST(dropout, silences_its_share_and_keeps_the_expectation) {
   const auto mask = mask_of(rows_from(0, 4000), 0.25, 50);
@@ -71,17 +67,12 @@ TEST(dropout, checks_rate_and_sizes) {
   EXPECT_THROW(neural_network{options}, std::invalid_argument);
 }
 
-namespace {
-
 /// A network with one hidden layer of 6 units, and one row.
 struct dropped_case {
   dropped_case() {
     options.dropout = 0.5;
     parameters.resize(neural_network{options}.layout().size());
     neural_network{options}.initialize(4, parameters);
-    rows.row_count = 1;
-    rows.features = features;
-    rows.targets = targets;
     rows.first_row = 17;
     rows.step = 3;
   }
@@ -90,11 +81,9 @@ struct dropped_case {
   std::vector<float> parameters;
   std::vector<float> features{0.5f, -1, 2};
   std::vector<float> targets{1, -1};
-  batch rows;
+  batch rows{1, features, {}, targets};
   workspace memory;
 };
-
-} // namespace
 
 TEST(dropout, is_off_in_evaluation_and_prediction) {
   dropped_case x;
@@ -134,4 +123,5 @@ TEST(dropout, gradient_is_that_of_the_network_with_scaled_columns) {
   }
 }
 
+} // namespace
 } // namespace troupe::dropout_test

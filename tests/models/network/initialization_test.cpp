@@ -11,7 +11,6 @@
 #include <vector>
 
 namespace troupe::initialization_test {
-
 namespace {
 
 std::vector<float> weights(initialization_kind kind, const initialization_request& request) {
@@ -33,8 +32,6 @@ double share_within(const std::vector<float>& values, double width) {
   const auto count = std::ranges::count_if(values, [&](float x) { return std::abs(x) < limit; });
   return static_cast<double>(count) / static_cast<double>(values.size());
 }
-
-} // namespace
 
 TEST(initialization, zero_is_zero) {
   EXPECT_EQ(weights(initialization_kind::zero, {1, 0, 2, 3}), std::vector<float>(6, 0));
@@ -141,4 +138,5 @@ TEST(tensor_view, names_what_does_not_fit) {
   EXPECT_THROW(tensor_view(layout, std::span{values}.first(1), "w"), std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::initialization_test

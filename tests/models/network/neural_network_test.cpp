@@ -17,7 +17,6 @@
 #include <vector>
 
 namespace troupe::neural_network_test {
-
 namespace {
 
 /// Parameters by name from a reference file, as a flat buffer.
@@ -101,8 +100,6 @@ void expect_gradient_as_by_differences(const neural_network_options& options) {
       << name_of(options.loss.link) << ' ' << options.hidden.size() << ' ' << k;
   }
 }
-
-} // namespace
 
 TEST(neural_network, gradients_losses_and_predictions_match_pytorch) {
   const auto reference = test::load_reference("network.json");
@@ -484,4 +481,5 @@ TEST(activation, bias_is_added_to_each_row) {
                std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::neural_network_test

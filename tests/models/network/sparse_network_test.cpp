@@ -12,7 +12,6 @@
 #include <stdexcept>
 
 namespace troupe::sparse_network_test {
-
 namespace {
 
 /// Rows of which about one value in three is not 0, dense and sparse; the fourth row is empty.
@@ -114,8 +113,6 @@ void expect_same_function(neural_network_options options, size_t row_count) {
 neural_network_options options_of(loss_kind loss, std::vector<size_t> hidden, size_t outputs = 3) {
   return {9, is_binary(loss) ? 1 : outputs, std::move(hidden), activation_kind::gelu, loss};
 }
-
-} // namespace
 
 TEST(sparse_layer, a_case_by_hand) {
   // Rows (2 at 0, 3 at 2), (), (-1 at 1); W of feature f is (10 f, f + 1).
@@ -227,4 +224,5 @@ TEST(sparse_network, refuses_rows_of_the_other_form) {
                std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::sparse_network_test

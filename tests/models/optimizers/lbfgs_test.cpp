@@ -13,7 +13,6 @@
 #include <random>
 
 namespace troupe::lbfgs_test {
-
 namespace {
 
 using floats = std::vector<float>;
@@ -47,8 +46,6 @@ double soft_corner(const floats& x, floats& gradient) {
   gradient[0] = static_cast<float>(e / (1 + e) - 1.0 / 3);
   return std::log1p(e) - x[0] / 3.0;
 }
-
-} // namespace
 
 TEST(lbfgs, takes_hand_worked_steps_on_a_parabola) {
   test::whole_model_run run{lbfgs_options(), one_tensor({1}), {3}};
@@ -323,8 +320,6 @@ TEST(whole_model_rules, are_made_by_kind_and_refuse_bad_constants) {
 
 // The recursion over products against the one over vectors (Nocedal & Wright 2006, algorithm 7.4).
 
-namespace {
-
 using vector = std::vector<double>;
 
 double dot(const vector& a, const vector& b) {
@@ -352,8 +347,6 @@ vector direction_of(const std::vector<vector>& s, const std::vector<vector>& y, 
     x = -x;
   return q;
 }
-
-} // namespace
 
 TEST(two_loop, gives_the_direction_of_the_recursion_over_vectors) {
   std::mt19937_64 random{3};
@@ -397,4 +390,5 @@ TEST(two_loop, gives_the_direction_of_the_recursion_over_vectors) {
   }
 }
 
+} // namespace
 } // namespace troupe::lbfgs_test

@@ -9,7 +9,6 @@
 #include <limits>
 
 namespace troupe::optimizer_test {
-
 namespace {
 
 /// One parameter, driven step by step.
@@ -54,11 +53,11 @@ optimizer_options options_of(const nlohmann::json& x) {
   return options;
 }
 
-using options = optimizer_options;
-using constants = std::vector<std::pair<std::optional<double> options::*, double>>;
+using settings = optimizer_options;
+using constants = std::vector<std::pair<std::optional<double> settings::*, double>>;
 
-options kind_options(optimizer_kind kind, double rate, const constants& more = {}) {
-  options result;
+settings kind_options(optimizer_kind kind, double rate, const constants& more = {}) {
+  settings result;
   result.kind = kind;
   result.learning_rate = rate;
   for (const auto& [member, value] : more)
@@ -83,8 +82,6 @@ auto element_wise_rules() {
   return result;
 }
 
-} // namespace
-
 TEST(optimizer, rules_take_hand_worked_steps) {
   using enum optimizer_kind;
   const hand_worked rules[] = {
@@ -95,13 +92,13 @@ TEST(optimizer, rules_take_hand_worked_steps) {
     {"nesterov", sgd_options(0.5, 0.5, true), 0, 0, {{4, -3}, {0, -3.5}, {-1, -3}}},
     // 0.875^t: no gradient, no moments
     {"adamw decays once a step and outside the moments",
-     kind_options(adamw, 0.5, {{&options::weight_decay, 0.25}}),
+     kind_options(adamw, 0.5, {{&settings::weight_decay, 0.25}}),
      0,
      1,
      {{0, 0.875}, {0, 0.765625}, {0, 0.669921875}}},
     // m = 2, / 0.5; u = 4, then m = 1, / 0.75; u = 2, then m = 0; u = 1
     {"adamax",
-     kind_options(adamax, 1, {{&options::beta1, 0.5}, {&options::beta2, 0.5}}),
+     kind_options(adamax, 1, {{&settings::beta1, 0.5}, {&settings::beta2, 0.5}}),
      1e-6,
      0,
      {{4, -1}, {0, -5.0 / 3}, {-1, -5.0 / 3}}},
@@ -109,13 +106,13 @@ TEST(optimizer, rules_take_hand_worked_steps) {
     {"adagrad", kind_options(adagrad, 0.5), 1e-7, 0, {{3, -0.5}, {4, -0.9}, {0, -0.9}}},
     // s = 8: 4 / sqrt(9); d = 8/9, then s = 4; d = 4/9, then s = 4
     {"adadelta",
-     kind_options(adadelta, 1, {{&options::rho, 0.5}, {&options::epsilon, 1}}),
+     kind_options(adadelta, 1, {{&settings::rho, 0.5}, {&settings::epsilon, 1}}),
      1e-6,
      0,
      {{4, -4.0 / 3}, {0, -4.0 / 3}, {2, -4.0 / 3 - 2 * std::sqrt(13.0 / 9 / 5)}}},
     // s = 1, 0.75
     {"rmsprop",
-     kind_options(rmsprop, 0.5, {{&options::rho, 0.75}}),
+     kind_options(rmsprop, 0.5, {{&settings::rho, 0.75}}),
      1e-6,
      0,
      {{2, -1}, {0, -1}, {1, -1 - 0.5 / std::sqrt(0.8125)}}},
@@ -301,7 +298,7 @@ TEST(optimizer, a_bad_gradient_leads_to_a_bad_parameter) {
 
 TEST(optimizer, constants_out_of_range_are_refused) {
   using enum optimizer_kind;
-  const auto refused = [](const options& x) {
+  const auto refused = [](const settings& x) {
     EXPECT_THROW(make_optimizer(x), std::invalid_argument) << name_of(x.kind);
   };
   for (const auto& sgd : {sgd_options(0), sgd_options(NAN), sgd_options(0.1, 1),
@@ -311,20 +308,18 @@ TEST(optimizer, constants_out_of_range_are_refused) {
   no_steps.schedule.steps = 0;
   refused(no_steps);
   for (auto kind : {adam, adamw, adamax, nadam, radam}) {
-    refused(kind_options(kind, 0.1, {{&options::beta1, 1}}));
-    refused(kind_options(kind, 0.1, {{&options::beta2, -0.1}}));
-    refused(kind_options(kind, 0.1, {{&options::epsilon, 0}}));
+    refused(kind_options(kind, 0.1, {{&settings::beta1, 1}}));
+    refused(kind_options(kind, 0.1, {{&settings::beta2, -0.1}}));
+    refused(kind_options(kind, 0.1, {{&settings::epsilon, 0}}));
   }
-  refused(kind_options(adagrad, 0.1, {{&options::epsilon, 0}}));
+  refused(kind_options(adagrad, 0.1, {{&settings::epsilon, 0}}));
   for (auto kind : {adadelta, rmsprop}) {
-    refused(kind_options(kind, 0.1, {{&options::rho, 1}}));
-    refused(kind_options(kind, 0.1, {{&options::epsilon, -1}}));
+    refused(kind_options(kind, 0.1, {{&settings::rho, 1}}));
+    refused(kind_options(kind, 0.1, {{&settings::epsilon, -1}}));
   }
-  refused(kind_options(adamw, 0.1, {{&options::weight_decay, -0.1}}));
+  refused(kind_options(adamw, 0.1, {{&settings::weight_decay, -0.1}}));
   refused(kind_options(rprop, 0));
 }
-
-namespace {
 
 using floats = std::vector<float>;
 using test::one_tensor;
@@ -341,8 +336,6 @@ parameter_layout matrix_and_vector() {
   layout.add("layers.0.bias", {3});
   return layout;
 }
-
-} // namespace
 
 TEST(adafactor, takes_hand_worked_steps_on_a_vector) {
   test::whole_model_run run{adafactor_options, one_tensor({2}), {4, 4}};
@@ -439,4 +432,5 @@ TEST(adafactor, what_is_not_finite_is_not_applied) {
   EXPECT_FALSE(run.step({1, 1e30f})) << "its square is no float";
 }
 
+} // namespace
 } // namespace troupe::optimizer_test

@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 namespace troupe::accountant_test {
-
 namespace {
 
 double epsilon_of(double rate, double noise, uint64_t count, double delta) {
@@ -31,8 +30,6 @@ double divergence_by_integration(double rate, double noise, int order) {
   }
   return std::log(static_cast<double>(sum)) / (order - 1);
 }
-
-} // namespace
 
 // Computed with a program of another language and libm when this was designed.
 TEST(privacy_accountant, has_the_table_of_its_design) {
@@ -108,4 +105,5 @@ TEST(privacy_accountant, refuses_what_is_no_release) {
   EXPECT_THROW(accountant.add({0.1, std::nan("")}), std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::accountant_test

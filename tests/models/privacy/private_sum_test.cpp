@@ -16,7 +16,6 @@
 #include <vector>
 
 namespace troupe::private_sum_test {
-
 namespace {
 
 /// Words of one client that moved from 0 to `values`.
@@ -36,8 +35,6 @@ double norm_of(const std::vector<int64_t>& words) {
     squares += static_cast<long double>(word) * static_cast<long double>(word);
   return static_cast<double>(std::sqrt(squares));
 }
-
-} // namespace
 
 TEST(private_sum, no_client_moves_the_sum_by_more_than_its_sensitivity) {
   const word_reader draw{{7, random_purpose::cohort, 0}};
@@ -97,8 +94,6 @@ TEST(private_sum, noise_has_the_deviation_of_its_rule_and_another_name_has_other
   EXPECT_NEAR(norm_of(words) / root / deviation, std::sqrt(2.0), 0.05);
 }
 
-namespace {
-
 constexpr int draw_count = 200'000;
 
 std::map<int64_t, int> drawn(uint64_t variance, uint64_t round) {
@@ -143,8 +138,6 @@ double critical(int degrees) {
   const double h = 2.0 / (9.0 * degrees);
   return degrees * std::pow(1 - h + 3.29 * std::sqrt(h), 3);
 }
-
-} // namespace
 
 TEST(discrete_gaussian, has_its_probabilities) {
   uint64_t round = 0;
@@ -192,16 +185,12 @@ TEST(discrete_gaussian, is_never_less_than_was_asked_for) {
   EXPECT_THROW(discrete_gaussian{discrete_gaussian::variance_max + 1}, std::invalid_argument);
 }
 
-namespace {
-
 secret_key counted_key() {
   secret_key key{};
   for (size_t i = 0; i < key.size(); ++i)
     key[i] = static_cast<uint8_t>(i);
   return key;
 }
-
-} // namespace
 
 // RFC 8439, section 2.3.2.
 TEST(secret_stream, is_chacha20) {
@@ -235,13 +224,13 @@ TEST(secret_stream, repeats_under_its_name_and_under_no_other) {
 TEST(secret_stream, draws_below_a_limit_evenly) {
   secret_stream stream{counted_key(), {}};
   constexpr uint64_t limit = 7;
-  constexpr int draw_count = 70'000;
+  constexpr int draws = 70'000;
   std::array<int, limit> counts{};
-  for (int i = 0; i < draw_count; ++i)
+  for (int i = 0; i < draws; ++i)
     ++counts.at(stream.below(limit));
   double chi_square = 0;
   for (const auto count : counts)
-    chi_square += std::pow(count - draw_count / 7.0, 2) / (draw_count / 7.0);
+    chi_square += std::pow(count - draws / 7.0, 2) / (draws / 7.0);
   EXPECT_LT(chi_square, 22.5) << "0.999 of 6 degrees";
   EXPECT_EQ(stream.below(1), 0u);
   EXPECT_THROW(stream.below(0), std::invalid_argument);
@@ -281,4 +270,5 @@ TEST(secret_cohort, is_another_one_at_another_attempt) {
   EXPECT_EQ(cohort_size_max(1000, 1), 1000u);
 }
 
+} // namespace
 } // namespace troupe::private_sum_test

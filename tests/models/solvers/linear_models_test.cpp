@@ -11,7 +11,6 @@
 #include <cmath>
 
 namespace troupe::linear_models_test {
-
 namespace {
 
 struct fitted {
@@ -45,8 +44,6 @@ fitted descend(const neural_network& network, const batch& rows, double learning
 void expect_near_relative(double actual, double expected, double tolerance) {
   EXPECT_NEAR(actual, expected, tolerance * std::abs(expected));
 }
-
-} // namespace
 
 TEST(logistic_regression, ends_at_the_solution_of_newtons_method) {
   const auto reference = test::load_reference("logistic.json");
@@ -173,8 +170,6 @@ TEST(least_squares, refuses_what_has_no_single_answer) {
   EXPECT_THROW(least_squares({0, {}, {}, {}}, 2, 1), std::invalid_argument);
 }
 
-namespace {
-
 std::vector<float> normals(random_purpose purpose, size_t count) {
   std::vector<float> result(count);
   fill_normal({3, purpose, 0}, 0, 1, result);
@@ -215,8 +210,6 @@ void expect_near(const std::vector<double>& actual, const std::vector<double>& e
   for (size_t k = 0; k < actual.size(); ++k)
     EXPECT_NEAR(actual[k], expected[k], tolerance * expected[k]) << "step " << k;
 }
-
-} // namespace
 
 TEST(cholesky, matches_a_hand_worked_matrix) {
   // [4 2; 2 5] = L L^T with L = [2 0; 1 2]; x = [1 2] solves for [8 12].
@@ -339,4 +332,5 @@ TEST(gauss_newton, refuses_other_losses_and_undetermined_parameters) {
   EXPECT_NO_THROW(gauss_newton_step(squared, {0.1}, one, parameters, next, memory));
 }
 
+} // namespace
 } // namespace troupe::linear_models_test

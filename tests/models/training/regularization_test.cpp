@@ -10,7 +10,6 @@
 #include <limits>
 
 namespace troupe::regularization_test {
-
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -33,8 +32,6 @@ std::vector<float> changed(const optimizer_options& options, std::vector<float> 
 }
 
 using values = std::vector<float>;
-
-} // namespace
 
 TEST(regularization, penalties_take_hand_worked_values) {
   const values p{2, -4, 0};
@@ -159,4 +156,5 @@ TEST(regularization, parts_of_a_span_change_like_the_whole) {
   EXPECT_EQ(whole, parts);
 }
 
+} // namespace
 } // namespace troupe::regularization_test

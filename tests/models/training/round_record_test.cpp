@@ -6,7 +6,6 @@
 #include <random>
 
 namespace troupe::round_record_test {
-
 namespace {
 
 /// The definition: ranks of the sorted values, the least that is at least q n of n.
@@ -15,8 +14,6 @@ client_quantiles by_sorting(std::vector<float> values) {
   const auto at = [&](size_t tenths) { return values[(tenths * values.size() + 9) / 10 - 1]; };
   return {at(1), at(5), at(9), values.back()};
 }
-
-} // namespace
 
 TEST(client_quantiles, are_ranks_of_the_sorted_values) {
   std::mt19937 random{1};
@@ -50,4 +47,5 @@ TEST(client_evaluation, takes_the_worst_tenth_of_clients) {
   EXPECT_EQ(evaluation_of({}, {}, 0), client_evaluation{});
 }
 
+} // namespace
 } // namespace troupe::round_record_test

@@ -7,7 +7,6 @@
 #include <cmath>
 
 namespace troupe::schedule_test {
-
 namespace {
 
 schedule_options options_of(const nlohmann::json& x) {
@@ -40,8 +39,6 @@ schedule_options milestone_schedule(std::vector<uint64_t> milestones,
   options.parts = std::move(parts);
   return options;
 }
-
-} // namespace
 
 TEST(schedule, factors_match_pytorch) {
   const auto reference = test::load_reference("schedules.json");
@@ -184,4 +181,5 @@ TEST(schedule, options_out_of_range_are_refused) {
   refused(milestone_schedule({9}, {{}, {schedule_kind::step, 0}}));
 }
 
+} // namespace
 } // namespace troupe::schedule_test

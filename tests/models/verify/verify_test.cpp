@@ -11,10 +11,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 namespace troupe::verify_test {
-
 namespace {
 
 // ---- Models
@@ -172,22 +170,13 @@ TEST(verify_model, finds_nothing_in_a_model_without_fault) {
 TEST(verify_model, finds_nothing_in_networks_of_every_loss_and_activation) {
   for (const auto& [loss, loss_name] : name_table<loss_kind>::entries)
     for (const auto& [activation, name] : name_table<activation_kind>::entries) {
-      neural_network_options options;
-      options.features = 5;
-      options.outputs = is_binary(loss) ? 1 : 3;
-      options.hidden = {7};
-      options.activation = activation;
-      options.loss = loss;
-      EXPECT_EQ(findings_text(verify_model(neural_network{options})), "")
-        << loss_name << ' ' << name;
+      const neural_network network{{5, is_binary(loss) ? 1u : 3u, {7}, activation, loss}};
+      EXPECT_EQ(findings_text(verify_model(network)), "") << loss_name << ' ' << name;
     }
 }
 
 TEST(verify_model, a_network_with_dropout_or_in_parts_is_looked_at_too) {
-  neural_network_options options;
-  options.features = 4;
-  options.outputs = 3;
-  options.hidden = {8, 6};
+  neural_network_options options{4, 3, {8, 6}};
   options.parts = 2;
   EXPECT_EQ(findings_text(verify_model(neural_network{options})), "");
   options.parts = 1;
@@ -314,8 +303,6 @@ private:
   mutable int calls_ = 0;
 };
 
-} // namespace
-
 TEST(verify_metric, finds_each_fault) {
   const std::pair<metric_fault, std::string> all[] = {
     {metric_fault::overwrites, "sums"},
@@ -350,4 +337,5 @@ TEST(verify_metric, finds_nothing_in_those_of_the_library) {
   EXPECT_EQ(judged, 7u);
 }
 
+} // namespace
 } // namespace troupe::verify_test

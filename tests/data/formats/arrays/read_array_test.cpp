@@ -11,14 +11,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <string>
 #include <vector>
 
 namespace troupe::read_array_test {
-
 namespace {
 
 using namespace std::string_literals;
@@ -63,8 +61,6 @@ void expect_refused(const std::string& content, const std::vector<std::string>& 
       EXPECT_TRUE(test::contains(error.what(), part));
   }
 }
-
-} // namespace
 
 TEST(read_array, idx_images_become_rows_and_their_labels_targets) {
   for (const auto& content : {images, gzip_text(images)}) {
@@ -256,8 +252,6 @@ TEST(read_array, columns_that_lose_digits_as_float32_are_named) {
 // The part-by-part reader of arrays: the same rows and the same complaints as the reader of whole
 // files.
 
-namespace {
-
 constexpr size_t columns_max = 100'000;
 
 /// An IDX file of bytes: value i is i modulo 251.
@@ -287,8 +281,6 @@ table_chunk read_parts(row_reader& reader, size_t rows_max) {
 std::string complaint(row_reader& reader, size_t rows_max) {
   return test::failure_of([&] { read_parts(reader, rows_max); }, "accepted").reason();
 }
-
-} // namespace
 
 TEST(array_reader, parts_are_the_rows_of_the_whole_whatever_their_size) {
   // More values than a block holds, so that blocks end within rows and parts within blocks.
@@ -342,9 +334,9 @@ TEST(array_reader, labels_come_from_their_file_row_by_row) {
 TEST(array_reader, labels_of_another_number_are_refused) {
   const temporary_folder folder;
   array_reader reader(folder.write("rows.idx", idx_text(3, 2)), columns_max);
-  const auto said = [&](const std::string& labels, size_t targets) {
-    const auto error = test::failure_of([&] { reader.set_labels(labels, targets); });
-    EXPECT_EQ(error.where(), labels);
+  const auto said = [&](const std::string& file, size_t targets) {
+    const auto error = test::failure_of([&] { reader.set_labels(file, targets); });
+    EXPECT_EQ(error.where(), file);
     return error.reason();
   };
   EXPECT_EQ(said(folder.write("labels", idx_text(4, 1)), 1),
@@ -358,7 +350,7 @@ TEST(array_reader, labels_of_another_number_are_refused) {
 TEST(array_reader, a_target_is_told_by_its_byte) {
   const temporary_folder folder;
   const auto path = folder.write("rows.idx", idx_text(5, 3));
-  const auto labels = folder.write("labels.idx", idx_text(5, 1));
+  const auto label_file = folder.write("labels.idx", idx_text(5, 1));
   const auto place = [](row_reader& reader, size_t i) {
     table_chunk part; // the second, of rows 2 and 3
     EXPECT_TRUE(reader.next(part, 2) && reader.next(part, 2));
@@ -369,8 +361,8 @@ TEST(array_reader, a_target_is_told_by_its_byte) {
   in_columns.set_targets({2, 0});
   EXPECT_EQ(place(in_columns, 2), path + " bad, at byte " + std::to_string(12 + 3 * 3 + 2));
   array_reader with_labels(path, columns_max);
-  with_labels.set_labels(labels, 1);
-  EXPECT_EQ(place(with_labels, 1), labels + " bad, at byte " + std::to_string(12 + 3));
+  with_labels.set_labels(label_file, 1);
+  EXPECT_EQ(place(with_labels, 1), label_file + " bad, at byte " + std::to_string(12 + 3));
 }
 
 TEST(array_reader, files_that_end_early_or_late_are_refused) {
@@ -387,4 +379,5 @@ TEST(array_reader, files_that_end_early_or_late_are_refused) {
   EXPECT_THROW(array_reader(folder.write("rows.idx", text), 2), failure) << "3 columns";
 }
 
+} // namespace
 } // namespace troupe::read_array_test

@@ -15,7 +15,6 @@
 #include <tuple>
 
 namespace troupe::csv_plan_test {
-
 namespace {
 
 table read_text(const std::string& text, const csv_options& options) {
@@ -40,17 +39,11 @@ void expect_said(const std::string& text, const csv_options& options, const std:
 }
 
 csv_options with_city(missing_rule missing = missing_rule::error) {
-  csv_options options;
-  options.columns.categorical = {"city"};
-  options.columns.missing = missing;
-  options.columns.missing_cells = {"NA"};
-  return options;
+  return {.columns = {.categorical = {"city"}, .missing = missing, .missing_cells = {"NA"}}};
 }
 
 const std::string people = "city,age,y\nOslo,40,1\nBergen,30,2\nOslo,NA,3\n,20,4\n";
 const std::string few_people = "city,age,y\nOslo,40,1\nBergen,30,2\n";
-
-} // namespace
 
 TEST(csv_plan, a_column_of_categories_becomes_a_feature_for_each) {
   const auto rows = read_text(few_people, with_city());
@@ -161,12 +154,8 @@ TEST(csv_plan, the_content_has_another_name_with_a_plan_and_its_old_one_without)
   const auto name_of_content = [&](const csv_options& options) {
     return content_fingerprint(to_dataset(read_text(text, options), target_use::numbers));
   };
-  csv_options used;
-  used.columns.missing = missing_rule::mean;
-  csv_options unused;
-  unused.columns.missing_cells = {"NA"};
-  EXPECT_EQ(name_of_content({}), name_of_content(unused));
-  EXPECT_NE(name_of_content({}), name_of_content(used));
+  EXPECT_EQ(name_of_content({}), name_of_content({.columns = {.missing_cells = {"NA"}}}));
+  EXPECT_NE(name_of_content({}), name_of_content({.columns = {.missing = missing_rule::mean}}));
 }
 
 TEST(csv_plan, other_letters_between_cells_give_the_same_rows) {
@@ -217,14 +206,10 @@ TEST(csv_plan, how_cells_are_written_is_seen_in_the_first_lines) {
   EXPECT_EQ(seen("a\n1\n"), csv_dialect{});
 }
 
-namespace {
-
 csv_facts facts_of(const std::string& text, uint64_t rows_max = 1000) {
   const temporary_folder folder;
   return facts_of_csv(folder.write("rows.csv", text), csv_header::automatic, rows_max);
 }
-
-} // namespace
 
 TEST(csv_columns, are_told_apart_by_what_they_hold) {
   const auto facts = facts_of("id,name,height,gaps\n7,\"a,b\",1.5,\n8,c,2,x\n9,a,-3,4\n");
@@ -269,13 +254,9 @@ TEST(csv_columns, without_a_header_they_are_called_by_their_index) {
 
 // Columns that say something of their row: weights, groups, clients, in one file and in any place.
 
-namespace {
-
 csv_options weighed(const std::string& target = "last") {
   return {.target = target, .weight = "w"};
 }
-
-} // namespace
 
 TEST(side_columns, are_no_features_and_stay_with_their_rows) {
   auto options = weighed("y");
@@ -339,4 +320,5 @@ TEST(side_columns, that_cannot_be_are_refused) {
   expect_said("a,b,y\n1,1,2\n", weighed(), ":1:1", {"there is no column 'w'"});
 }
 
+} // namespace
 } // namespace troupe::csv_plan_test

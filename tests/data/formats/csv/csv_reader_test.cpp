@@ -21,7 +21,6 @@
 #include <vector>
 
 namespace troupe::csv_reader_test {
-
 namespace {
 
 class csv_parts : public testing::Test {
@@ -50,8 +49,6 @@ protected:
 
   temporary_folder folder;
 };
-
-} // namespace
 
 TEST_F(csv_parts, are_the_rows_of_the_whole_whatever_their_size) {
   std::string text = "a,b,label\n";
@@ -161,8 +158,6 @@ TEST_F(csv_parts, complain_as_the_reader_of_whole_files_does) {
 // The short way through a CSV file and the long way say the same. A quoted first cell sends a row
 // the long way, so each content is read twice: with `1,` and with `"1",` in front of its rows.
 
-namespace {
-
 /// All that a reader says of a file, as text: the table's values or the failure without its column.
 std::string told(const std::string& path, const csv_options& options) {
   try {
@@ -196,8 +191,6 @@ const char* read_row(std::string row, const csv_row_shape& shape, std::vector<fl
   features.assign(shape.column_count - 1, 0.0f);
   return read_plain_row(padded.data(), shape, features.data(), target);
 }
-
-} // namespace
 
 TEST(csv_rows, plain_rows_take_the_short_way) {
   std::vector<float> features;
@@ -272,4 +265,5 @@ TEST(csv_rows, rows_across_blocks_and_ways_keep_their_order) {
   }
 }
 
+} // namespace
 } // namespace troupe::csv_reader_test

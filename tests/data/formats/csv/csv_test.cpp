@@ -18,7 +18,6 @@
 #include <vector>
 
 namespace troupe::csv_test {
-
 namespace {
 
 using namespace std::string_literals;
@@ -57,8 +56,6 @@ std::string utf16(std::string_view text, bool mark, bool big_endian) {
   }
   return result;
 }
-
-} // namespace
 
 TEST(csv, columns_and_target_are_told_apart) {
   auto rows = read_text("height,width,kind\n1,-2.5,cat\n+3e2,.5,dog\n");
@@ -389,4 +386,5 @@ TEST(csv_doubts, columns_that_lose_digits_as_float32_are_named) {
   EXPECT_TRUE(remarks_of(1e9, 1e6).empty());
 }
 
+} // namespace
 } // namespace troupe::csv_test

@@ -16,7 +16,6 @@
 #include <vector>
 
 namespace troupe::libsvm_test {
-
 namespace {
 
 table read_text(const std::string& content, const libsvm_options& options = {}) {
@@ -39,8 +38,6 @@ void expect_refused(const std::string& content, const std::string& where,
 
 const libsvm_options from_zero{.index_base = 0};
 const libsvm_options dense{.form = row_form::dense};
-
-} // namespace
 
 TEST(libsvm, entries_stand_in_their_column_and_the_rest_is_zero) {
   for (const auto& text : {std::string("+1 1:0.5 3:-2\n-1\n+1 2:1e2 \r\n"),
@@ -162,9 +159,7 @@ TEST(libsvm, many_entries_keep_their_order) {
 // 10, 6 and 10, with the signs -, -, +, +, - and +.
 TEST(libsvm, hashed_features_share_columns) {
   const std::string text = "1 1:1 2:2 3:4 4:8\n1 4:2 4000:1 999999999:5\n";
-  libsvm_options options;
-  options.hash_bits = 4;
-  options.form = row_form::sparse;
+  libsvm_options options{.hash_bits = 4, .form = row_form::sparse};
   const auto rows = read_text(text, options);
   EXPECT_EQ(rows.feature_count, 16u);
   EXPECT_EQ(rows.sparse, (sparse_matrix{{0, 4, 6}, {1, 10, 13, 14, 6, 10}, {-1, 8, 4, -2, -1, 7}}));
@@ -195,15 +190,11 @@ TEST(libsvm, features_that_lose_digits_as_float32_are_named) {
   }
 }
 
-namespace {
-
 std::string place_of(const std::function<void()>& action) {
   const auto error = test::failure_of(action);
   EXPECT_EQ(error.code(), failure_code::bad_data);
   return error.where().substr(error.where().rfind('/') + 1) + " " + error.reason();
 }
-
-} // namespace
 
 TEST(libsvm_reader, parts_are_the_rows_of_the_whole_whatever_their_size) {
   std::string text = "# a comment\n";
@@ -231,10 +222,7 @@ TEST(libsvm_reader, sparse_parts_are_the_sparse_rows_of_the_whole) {
   const temporary_folder folder;
   const auto path = folder.write("rows.svm", "1 1:5 9:2\n2\n1 2:1\n2 9:4\n");
   for (const size_t bits : {0, 4}) {
-    libsvm_options options;
-    options.form = row_form::sparse;
-    options.hash_bits = bits;
-    const auto whole = read_libsvm(path, options);
+    const auto whole = read_libsvm(path, {.hash_bits = bits, .form = row_form::sparse});
     libsvm_reader reader(path, 1, whole.feature_count, {true, bits});
     EXPECT_EQ(reader.column_names(), (std::vector<std::string>{"label"}));
     table_chunk rows;
@@ -277,4 +265,5 @@ TEST(libsvm_reader, files_without_rows_are_refused) {
   EXPECT_EQ(place_of([&] { reader.next(rows, 2); }), "rows.svm:1:1 the file is empty");
 }
 
+} // namespace
 } // namespace troupe::libsvm_test

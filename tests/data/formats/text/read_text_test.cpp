@@ -16,7 +16,6 @@
 #include <random>
 
 namespace troupe::read_text_test {
-
 namespace {
 
 using texts = std::vector<std::string>;
@@ -44,7 +43,6 @@ std::string complaint(const std::string& text, const text_options& options = win
 }
 
 using test::contains;
-} // namespace
 
 TEST(read_text, rows_are_windows_and_their_class_is_the_next_character) {
   const auto rows = table_of("banana", windows(3));
@@ -275,4 +273,5 @@ TEST(text_reader, a_text_that_is_too_short_is_refused) {
   EXPECT_FALSE(fits.next(rows, 10));
 }
 
+} // namespace
 } // namespace troupe::read_text_test
