@@ -259,13 +259,15 @@ TEST(atomic_file, a_file_for_its_owner_replaces_nothing_unasked) {
   };
   write("one", false);
   EXPECT_EQ(mode_of(folder.path("key")), 0600u);
-  EXPECT_THROW(write("two", false), failure);
+  EXPECT_EQ(test::failure_of([&] { write("two", false); }).code(), failure_code::cannot_create);
   EXPECT_EQ(folder.read("key"), "one");
   ASSERT_EQ(chmod(folder.path("key").c_str(), 0640), 0);
   write("two", true);
   EXPECT_EQ(mode_of(folder.path("key")), 0600u) << "whatever the old one had";
   EXPECT_EQ(folder.read("key"), "two");
-  EXPECT_EQ(entry_count(folder), 1u);
+  write_file_atomically(folder.path("a.pem"), "x", {mode_for_everyone, false});
+  EXPECT_EQ(mode_of(folder.path("a.pem")), 0644u);
+  EXPECT_EQ(entry_count(folder), 2u) << "no draft is left behind";
 }
 
 TEST(atomic_file, in_parts_that_is_given_up_leaves_nothing) {
