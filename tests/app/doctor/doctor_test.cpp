@@ -25,13 +25,7 @@ namespace {
 using enum products::instruction_set;
 using test::contains;
 machine_facts good_machine() {
-  machine_facts x;
-  x.core_count = 4;
-  x.instructions = {avx2, portable};
-  x.arithmetic = arithmetic_name;
-  x.descriptors = 1024;
-  x.clock_step_ns = 1;
-  return x;
+  return {4, {}, {avx2, portable}, arithmetic_name, 1024, 1};
 }
 
 // ---- Judging ------------------------------------------------------------------------------------

@@ -20,12 +20,7 @@ trace_track replica(std::vector<trace_record> records) {
 }
 
 process_trace trace_of(const std::string& process, const std::string& boot, trace_track track) {
-  process_trace result;
-  result.process = process;
-  result.job = "00ff";
-  result.boot = boot;
-  result.tracks = {std::move(track)};
-  return result;
+  return {process, "00ff", boot, 0, {std::move(track)}, {}};
 }
 
 class trace_file : public ::testing::Test {

@@ -97,9 +97,7 @@ TEST(column_plan, categories_are_texts_though_they_are_numbers) {
 }
 
 TEST(column_plan, cells_that_stand_for_no_value_are_known_by_value_among_numbers) {
-  column_choice choice;
-  choice.missing = missing_rule::mean;
-  choice.missing_cells = {"-999", "NA"};
+  column_choice choice{.missing = missing_rule::mean, .missing_cells = {"-999", "NA"}};
   cell_coder coder{choice, {{"x"}, {"code", column_kind::category}}};
   float code = 0;
   for (const auto* cell : {"-999", "-999.0", "-9.99e2", "NA", ""})
@@ -110,8 +108,7 @@ TEST(column_plan, cells_that_stand_for_no_value_are_known_by_value_among_numbers
 }
 
 TEST(column_plan, no_more_categories_than_allowed_are_collected) {
-  column_choice choice;
-  choice.categories_max = 2;
+  column_choice choice{.categories_max = 2};
   cell_coder coder{choice, {{"x", column_kind::category}, {"y", column_kind::category}}};
   float code = 0;
   EXPECT_EQ(coder.code(0, "a", code), cell_status::coded);
@@ -137,8 +134,7 @@ TEST(column_plan, what_training_has_not_seen_is_no_category_and_counted) {
   EXPECT_EQ(coder.code(1, "NA", code), cell_status::missing);
   EXPECT_EQ(coder.code(0, "tall", code), cell_status::unreadable);
   EXPECT_EQ(coder.code(2, "perhaps", code), cell_status::unreadable);
-  column_plan numbers;
-  numbers.columns = {{"x", column_kind::category, {"1", "2"}}};
+  column_plan numbers{.columns = {{"x", column_kind::category, {"1", "2"}}}};
   cell_coder{numbers}.code(0, "2.0", code);
   EXPECT_EQ(code, 1) << "categories that are numbers are known by value";
 }

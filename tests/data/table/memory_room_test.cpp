@@ -170,9 +170,7 @@ TEST(table_limit, ends_a_compressed_text_that_never_seems_to) {
 TEST(table_limit, ends_rows_that_name_little_of_much) {
   const temporary_folder folder;
   const auto path = folder.write("bomb.svm.gz", gzip_text(repeated("1 1000:1\n", 1000)));
-  libsvm_options options;
-  options.form = row_form::dense;
-  options.table_bytes_max = 1 << 20;
+  libsvm_options options{.form = row_form::dense, .table_bytes_max = 1 << 20};
   const auto said = refusal([&] { read_libsvm(path, options); });
   EXPECT_TRUE(test::contains(said, "memory, 1048576 are available"));
   options.table_bytes_max = 1 << 24;

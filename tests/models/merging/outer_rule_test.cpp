@@ -21,8 +21,7 @@ using test::floats;
 using test::load_reference;
 
 outer_options options_of(const nlohmann::json& x) {
-  outer_options options;
-  options.kind = *from_name<outer_kind>(x.at("kind").get<std::string>());
+  outer_options options{.kind = *from_name<outer_kind>(x.at("kind").get<std::string>())};
   if (x.contains("learning_rate"))
     options.learning_rate = x.at("learning_rate").get<double>();
   options.momentum = x.value("momentum", options.momentum);

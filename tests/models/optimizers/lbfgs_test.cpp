@@ -213,12 +213,9 @@ TEST(lbfgs, owners_of_spans_move_as_one_owner_of_all) {
   const size_t size = 3 * norm_block_size + 5;
   const auto options = lbfgs_options(2, 3);
   const lbfgs rule{options};
-  const regularization changes{[&] {
-                                 auto x = options;
-                                 x.l2 = 0.01;
-                                 return x;
-                               }(),
-                               {{0, size}}};
+  auto penalised = options;
+  penalised.l2 = 0.01;
+  const regularization changes{penalised, {{0, size}}};
   struct owner {
     index_range elements;
     floats parameters;
