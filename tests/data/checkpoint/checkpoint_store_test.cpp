@@ -367,13 +367,9 @@ TEST(checkpoint_fit, an_odd_checkpoint_is_refused_by_what_differs) {
      "the plateau rule's best version is 10, at most 9 is possible"},
     {[](checkpoint& x) { x.plateau.best_loss = not_a_number; },
      "the plateau rule's best loss is no number"},
-    {[](checkpoint& x) {
-       x.reductions.assign({3, 3});
-     },
+    {[](checkpoint& x) { x.reductions[0] = 3; },
      "the steps from which its rate is lower do not rise"},
-    {[](checkpoint& x) {
-       x.reductions.assign({3, 10});
-     },
+    {[](checkpoint& x) { x.reductions[1] = 10; },
      "the last reduction of its rate is 10, at most 9 is possible"},
     {[](checkpoint& x) { x.history[1].steps = 60; },
      "the history's row of step 60 is beyond its version, 9"},
