@@ -33,11 +33,7 @@ struct case_of_resume {
 
 const std::vector<case_of_resume> cases{
   {"adam", [](job&) {}},
-  {"momentum",
-   [](job& x) {
-     x.optimizer = {};
-     x.optimizer.momentum = 0.9;
-   }},
+  {"momentum", [](job& x) { x.optimizer = {}, x.optimizer.momentum = 0.9; }},
   {"a norm over all shards", [](job& x) { x.optimizer.clip_norm = 0.1; }},
   {"dropout", [](job& x) { x.model.dropout = 0.3; }},
   {"a schedule",

@@ -198,11 +198,7 @@ TEST(kept_checkpoint, rounds_that_were_stopped_go_on_as_if_they_had_not_been) {
 TEST(kept_checkpoint, one_trainer_that_waits_for_nobody_has_the_same_bits_again) {
   for (const auto& change : std::vector<std::function<void(job&)>>{
          [](job&) {}, [](job& x) { x.training.consistency = consistency_kind::bounded; },
-         [](job& x) {
-           x.optimizer = {};
-           x.optimizer.momentum = 0.9;
-           x.optimizer.clip_norm = 0.5;
-         },
+         [](job& x) { x.optimizer = {}, x.optimizer.momentum = 0.9, x.optimizer.clip_norm = 0.5; },
          [](job& x) {
            x.optimizer.schedule.kind = schedule_kind::inverse_time;
            x.optimizer.schedule.steps = 4;

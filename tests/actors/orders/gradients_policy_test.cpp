@@ -22,26 +22,17 @@ struct mode {
 const std::vector<mode> modes{
   {"asynchronous", [](auto& x) { x.consistency = consistency_kind::asynchronous; }},
   {"no staleness", [](auto& x) { x.consistency = consistency_kind::bounded; }},
-  {"staleness 2",
-   [](auto& x) {
-     x.consistency = consistency_kind::bounded;
-     x.staleness_max = 2;
-   }},
+  {"staleness 2", [](auto& x) { x.consistency = consistency_kind::bounded, x.staleness_max = 2; }},
   {"first 2 of 3",
-   [](auto& x) {
-     x.consistency = consistency_kind::half_synchronous;
-     x.first_count = 2;
-   }},
+   [](auto& x) { x.consistency = consistency_kind::half_synchronous, x.first_count = 2; }},
   {"lag", [](auto& x) { x.consistency = consistency_kind::lag; }},
   {"shorter late steps",
    [](auto& x) {
      x.consistency = consistency_kind::asynchronous;
      x.late_steps = step_scaling::inverse;
    }},
-  {"delay compensation", [](auto& x) {
-     x.consistency = consistency_kind::asynchronous;
-     x.delay_compensation = 0.04;
-   }}};
+  {"delay compensation",
+   [](auto& x) { x.consistency = consistency_kind::asynchronous, x.delay_compensation = 0.04; }}};
 
 job asynchronous_job(const mode& m = modes.front()) {
   auto x = test::small_job();

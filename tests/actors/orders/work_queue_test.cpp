@@ -50,10 +50,7 @@ TEST(work_queue, orders_up_to_the_bounds_are_possible) {
   EXPECT_TRUE(is_possible_with(gradient(), [](auto& x) { x.first_step = 4; }));
   EXPECT_TRUE(is_possible_with(gradient(), [](auto& x) { x.member = 3; }));
   EXPECT_TRUE(is_possible_with(local_steps(), [](auto& x) { x.step_count = 3; }));
-  EXPECT_TRUE(is_possible_with(local_steps(), [](auto& x) {
-    x.first_step = 3;
-    x.step_count = 2;
-  }));
+  EXPECT_TRUE(is_possible_with(local_steps(), [](auto& x) { x.first_step = 3, x.step_count = 2; }));
   EXPECT_TRUE(is_possible_with(evaluation_header(), [](auto& x) { x.first_step = 5; }));
 }
 
@@ -66,10 +63,8 @@ TEST(work_queue, steps_beyond_the_run_are_impossible) {
 
 TEST(work_queue, more_steps_than_an_epoch_or_the_run_has_left_are_impossible) {
   const auto steps = [](uint64_t first, uint64_t count) {
-    return is_possible_with(local_steps(), [=](auto& x) {
-      x.first_step = first;
-      x.step_count = count;
-    });
+    return is_possible_with(local_steps(),
+                            [=](auto& x) { x.first_step = first, x.step_count = count; });
   };
   for (const auto count : {uint64_t{0}, uint64_t{4}, huge})
     EXPECT_FALSE(steps(0, count)) << count;

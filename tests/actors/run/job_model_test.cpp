@@ -268,10 +268,7 @@ const std::vector<kind_of_job> kinds{
    }},
   {"network by adafactor", 3, [](job& x) { x.optimizer.kind = optimizer_kind::adafactor; }},
   {"scores of numbers", 3,
-   [](job& x) {
-     x.model.loss = loss_kind::squared;
-     x.optimizer.kind = optimizer_kind::adagrad;
-   }},
+   [](job& x) { x.model.loss = loss_kind::squared, x.optimizer.kind = optimizer_kind::adagrad; }},
 };
 
 } // namespace

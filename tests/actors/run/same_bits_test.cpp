@@ -38,11 +38,7 @@ const std::vector<odd_job> odd_jobs{
   {"no test rows", [](job& x) { x.data.test_fraction = 0; }},
   {"evaluation at the end only", [](job& x) { x.training.evaluate_every = 0; }},
   {"a last step within an epoch", [](job& x) { x.training.steps = 7; }},
-  {"regression",
-   [](job& x) {
-     x.data.synthetic = synthetic_kind::regression;
-     x.data.targets = 2;
-   }},
+  {"regression", [](job& x) { x.data.synthetic = synthetic_kind::regression, x.data.targets = 2; }},
   {"softmax regression with momentum",
    [](job& x) {
      x.model.kind = model_kind::softmax_regression;
@@ -52,11 +48,7 @@ const std::vector<odd_job> odd_jobs{
      x.optimizer.nesterov = true;
    }},
   {"dropout", [](job& x) { x.model.dropout = 0.3; }},
-  {"dropout of a full batch",
-   [](job& x) {
-     x.model.dropout = 0.3;
-     x.training.batch_size = 0;
-   }},
+  {"dropout of a full batch", [](job& x) { x.model.dropout = 0.3, x.training.batch_size = 0; }},
   {"activations that keep their input, no bias, class weights",
    [](job& x) {
      x.model.hidden = {6, 5};
@@ -66,9 +58,7 @@ const std::vector<odd_job> odd_jobs{
    }},
   {"logistic regression",
    [](job& x) {
-     x.data.classes = 2;
-     x.model = {};
-     x.model.kind = model_kind::logistic_regression;
+     x.data.classes = 2, x.model = {}, x.model.kind = model_kind::logistic_regression;
    }},
   {"linear regression of the absolute loss",
    [](job& x) {
@@ -274,11 +264,7 @@ bool fits(optimizer_kind kind, const optimizer_options& x) {
 const std::vector<change> changes{
   {"none", [](auto&) {}},
   {"clip_value", [](auto& x) { x.clip_value = 0.01; }},
-  {"l1 and l2",
-   [](auto& x) {
-     x.l1 = 0.01;
-     x.l2 = 0.1;
-   }},
+  {"l1 and l2", [](auto& x) { x.l1 = 0.01, x.l2 = 0.1; }},
   {"clip_norm", [](auto& x) { x.clip_norm = 0.1; }},
   {"l2", [](auto& x) { x.l2 = 0.1; }},
 };
@@ -460,11 +446,7 @@ std::vector<double> plain_descent(const job& x, size_t steps) {
 
 TEST(optimizer_bits, clipping_and_penalties_do_what_their_formulas_say) {
   auto both = changes[2];
-  both.apply = [](auto& x) {
-    x.l1 = 0.01;
-    x.l2 = 0.1;
-    x.clip_norm = 0.1;
-  };
+  both.apply = [](auto& x) { x.l1 = 0.01, x.l2 = 0.1, x.clip_norm = 0.1; };
   for (const auto& change : {changes[0], changes[1], changes[2], changes[3], both}) {
     auto x = job_of(optimizer_kind::sgd, change);
     x.optimizer.learning_rate = 0.5;

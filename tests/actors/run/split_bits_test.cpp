@@ -162,38 +162,26 @@ TEST(split_bits, hold_for_whatever_is_trained) {
     const char* name;
     std::function<void(job&)> change;
   };
-  for (const auto& [name, change] :
-       std::vector<odd>{{"dropout and gelu",
-                         [](job& x) {
-                           x.model.dropout = 0.3;
-                           x.model.activation = activation_kind::gelu;
-                         }},
-                        {"clip_norm", [](job& x) { x.optimizer.clip_norm = 0.1; }},
-                        {"penalties and clip_value",
-                         [](job& x) {
-                           x.optimizer.l1 = 0.01;
-                           x.optimizer.l2 = 0.02;
-                           x.optimizer.clip_value = 0.05;
-                         }},
-                        {"keep_best",
-                         [](job& x) {
-                           x.data.validation_fraction = 0.2;
-                           x.training.keep_best = true;
-                         }},
-                        {"batches of a row", [](job& x) { x.training.batch_size = 1; }},
-                        {"no bias, short batches, odd slices",
-                         [](job& x) {
-                           x.model.bias = false;
-                           x.training.batch_size = 47;
-                           x.training.slices = 5;
-                         }},
-                        {"lbfgs",
-                         [](job& x) {
-                           x.optimizer = {};
-                           x.optimizer.kind = optimizer_kind::lbfgs;
-                           x.training.batch_size = 0;
-                         }},
-                        {"adam", [](job& x) { x.optimizer.kind = optimizer_kind::adam; }}}) {
+  for (const auto& [name, change] : std::vector<odd>{
+         {"dropout and gelu",
+          [](job& x) { x.model.dropout = 0.3, x.model.activation = activation_kind::gelu; }},
+         {"clip_norm", [](job& x) { x.optimizer.clip_norm = 0.1; }},
+         {"penalties and clip_value",
+          [](job& x) {
+            x.optimizer.l1 = 0.01, x.optimizer.l2 = 0.02, x.optimizer.clip_value = 0.05;
+          }},
+         {"keep_best",
+          [](job& x) { x.data.validation_fraction = 0.2, x.training.keep_best = true; }},
+         {"batches of a row", [](job& x) { x.training.batch_size = 1; }},
+         {"no bias, short batches, odd slices",
+          [](job& x) { x.model.bias = false, x.training.batch_size = 47, x.training.slices = 5; }},
+         {"lbfgs",
+          [](job& x) {
+            x.optimizer = {};
+            x.optimizer.kind = optimizer_kind::lbfgs;
+            x.training.batch_size = 0;
+          }},
+         {"adam", [](job& x) { x.optimizer.kind = optimizer_kind::adam; }}}) {
     auto x = cut_job();
     change(x);
     const auto expected = alone(x);

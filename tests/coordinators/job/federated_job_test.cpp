@@ -74,20 +74,13 @@ TEST(federated_job, what_is_wrong_is_refused_by_its_key) {
     {"federated.min_count", [](job& x) { x.federated.min_count = 11; }},
     {"federated.groups", [](job& x) { x.federated.groups = 11; }},
     {"federated.groups",
-     [](job& x) {
-       x.federated.clients = x.federated.cohort = 100'000;
-       x.federated.groups = 0;
-     }},
+     [](job& x) { x.federated.clients = x.federated.cohort = 100'000, x.federated.groups = 0; }},
     {"federated.partition",
-     [](job& x) {
-       x.federated.partition = partition_kind::dirichlet;
-       x.federated.spread = 0;
-     }},
+     [](job& x) { x.federated.partition = partition_kind::dirichlet, x.federated.spread = 0; }},
     {"federated.over_selection", [](job& x) { x.federated.over_selection = -0.1; }},
     {"federated.over_selection",
      [](job& x) {
-       x.federated.over_selection = 0.1;
-       x.federated.sampling = client_sampling::poisson;
+       x.federated.over_selection = 0.1, x.federated.sampling = client_sampling::poisson;
      }},
     {"federated.drop_out", [](job& x) { x.federated.drop_out = 1; }},
     {"federated.deadline", [](job& x) { x.federated.deadline = 0; }},
@@ -108,10 +101,8 @@ TEST(federated_job, what_is_wrong_is_refused_by_its_key) {
     {"merge.elastic_alpha", [](job& x) { x.merge.elastic_alpha = 0.1; }},
     {"merge.weighting", [](job& x) { x.federated.sampling = client_sampling::size; }},
     {"optimizer.kind", [](job& x) { x.optimizer.kind = optimizer_kind::lbfgs; }},
-    {"federated.clients", [](job& x) {
-       x.training.strategy = strategy_kind::gradients;
-       x.federated.cohort = 5;
-     }}};
+    {"federated.clients",
+     [](job& x) { x.training.strategy = strategy_kind::gradients, x.federated.cohort = 5; }}};
   for (const auto& [key, apply] : changes)
     EXPECT_EQ(first_problem(apply), key);
 }
@@ -131,8 +122,7 @@ TEST(federated_job, what_does_not_fit_the_rows_is_refused) {
   EXPECT_EQ(first_problem_with_data(dirichlet), "");
   EXPECT_EQ(first_problem_with_data(dirichlet, numbers), "federated.partition");
   EXPECT_EQ(first_problem_with_data([](job& x) {
-              x.federated.partition = partition_kind::labels;
-              x.federated.labels = 3;
+              x.federated.partition = partition_kind::labels, x.federated.labels = 3;
             }),
             "federated.partition");
   const auto krum = [](size_t groups) {
@@ -160,8 +150,7 @@ TEST(federated_job, what_does_not_fit_the_rows_is_refused) {
 
 TEST(federated_job, natural_clients_are_as_many_as_the_rows_say) {
   const auto by_column = [](job& x) {
-    x.federated.partition = partition_kind::column;
-    x.federated.clients_from = "user";
+    x.federated.partition = partition_kind::column, x.federated.clients_from = "user";
   };
   const auto by_files = [](job& x) {
     x.data.file.clear();
@@ -288,9 +277,7 @@ TEST(private_job, what_is_wrong_or_tells_of_clients_is_refused_by_its_key) {
     {"privacy.clip_norm", [](job& x) { x.privacy.clip_norm.reset(); }},
     {"privacy.clip_norm",
      [](job& x) {
-       x.training.strategy = strategy_kind::gradients;
-       x.federated = {};
-       x.merge = {};
+       x.training.strategy = strategy_kind::gradients, x.federated = {}, x.merge = {};
      }},
     {"privacy.noise_multiplier", [](job& x) { x.privacy.noise_multiplier = 2000; }},
     {"privacy.noise_multiplier", [](job& x) { x.privacy.noise_multiplier.reset(); }},
@@ -310,23 +297,15 @@ TEST(private_job, what_is_wrong_or_tells_of_clients_is_refused_by_its_key) {
     {"federated.sampling", [](job& x) { x.federated.sampling = client_sampling::size; }},
     {"federated.over_selection",
      [](job& x) {
-       x.federated.sampling = client_sampling::uniform;
-       x.federated.over_selection = 0.5;
+       x.federated.sampling = client_sampling::uniform, x.federated.over_selection = 0.5;
      }},
     {"federated.min_count", [](job& x) { x.federated.min_count = 2; }},
     {"federated.evaluate_clients", [](job& x) { x.federated.evaluate_clients = true; }},
     {"federated.update_range", [](job& x) { x.federated.update_range = 1; }},
     {"data.standardize", [](job& x) { x.data.standardize = true; }},
     {"data.dense",
-     [](job& x) {
-       x.data.format = data_format::libsvm;
-       x.data.dense = dense_kind::no;
-     }},
-    {"data.hash_bits",
-     [](job& x) {
-       x.data.format = data_format::libsvm;
-       x.data.hash_bits = 10;
-     }},
+     [](job& x) { x.data.format = data_format::libsvm, x.data.dense = dense_kind::no; }},
+    {"data.hash_bits", [](job& x) { x.data.format = data_format::libsvm, x.data.hash_bits = 10; }},
     {"training.class_weights",
      [](job& x) { x.training.class_weights.kind = class_weight_kind::balanced; }},
   };
@@ -407,10 +386,7 @@ TEST(private_job, of_a_value_out_of_range_only_that_is_said) {
        x.privacy.noise_multiplier.reset();
        x.privacy.epsilon = -1;
      }},
-    {"federated.update_range", [](job& x) {
-       x.privacy = {};
-       x.federated.update_range = -1;
-     }}};
+    {"federated.update_range", [](job& x) { x.privacy = {}, x.federated.update_range = -1; }}};
   for (const auto& [key, spoil] : values) {
     auto x = private_job();
     spoil(x);

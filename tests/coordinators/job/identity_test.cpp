@@ -74,11 +74,7 @@ TEST(identity, each_key_that_determines_the_next_version_changes_it) {
     {"standardize", [](job& x) { x.data.standardize = true; }},
     {"stratify", [](job& x) { x.data.stratify = true; }},
     {"split_by", [](job& x) { x.data.split_by = "who"; }},
-    {"fold",
-     [](job& x) {
-       x.data.folds = 5;
-       x.data.fold = 0;
-     }},
+    {"fold", [](job& x) { x.data.folds = 5, x.data.fold = 0; }},
     {"kind",
      [](job& x) {
        x.model.kind = model_kind::softmax_regression;
@@ -116,10 +112,7 @@ TEST(identity, each_key_that_determines_the_next_version_changes_it) {
 TEST(identity, each_fold_is_a_job_of_its_own) {
   std::set<std::string> found{identity(base())};
   for (const auto& [fold, folds] : {std::pair{0, 5}, {1, 5}, {0, 4}})
-    found.insert(identity_with(base(), [&](job& x) {
-      x.data.folds = folds;
-      x.data.fold = fold;
-    }));
+    found.insert(identity_with(base(), [&](job& x) { x.data.folds = folds, x.data.fold = fold; }));
   EXPECT_EQ(found.size(), 4u);
 }
 

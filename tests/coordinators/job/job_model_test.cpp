@@ -44,8 +44,7 @@ const std::vector<refused_job> refused_jobs{
   {"model.loss", [](job& x) { x.model.loss = loss_kind::hinge; }},
   {"model.loss",
    [](job& x) {
-     x.model.kind = model_kind::logistic_regression;
-     x.model.loss = loss_kind::squared;
+     x.model.kind = model_kind::logistic_regression, x.model.loss = loss_kind::squared;
    }},
   {"model.loss",
    [](job& x) {

@@ -76,23 +76,13 @@ const std::vector<change>& bad_changes() {
     {"data.test_fraction", [](job& x) { x.data.test_fraction = 1; }},
     {"data.test_fraction", [](job& x) { x.data.test_fraction = nan; }},
     {"data.test_fraction",
-     [](job& x) {
-       x.data.test_file = "test.csv";
-       x.data.test_fraction = 0.1;
-     }},
+     [](job& x) { x.data.test_file = "test.csv", x.data.test_fraction = 0.1; }},
     {"data.validation_fraction",
-     [](job& x) {
-       x.data.validation_file = "validation.csv";
-       x.data.validation_fraction = 0.1;
-     }},
+     [](job& x) { x.data.validation_file = "validation.csv", x.data.validation_fraction = 0.1; }},
     {"data.stratify", [](job& x) { x.data.stratify = true; }},
     {"data.split_by", [](job& x) { x.data.split_by = "who"; }},
     {"data.stratify",
-     [](job& x) {
-       x.data.stratify = true;
-       x.data.split_by = "who";
-       x.data.test_fraction = 0.2;
-     }},
+     [](job& x) { x.data.stratify = true, x.data.split_by = "who", x.data.test_fraction = 0.2; }},
     {"data.stratify",
      [](job& x) {
        x.data.stratify = true;
@@ -106,77 +96,35 @@ const std::vector<change>& bad_changes() {
        x.data.test_fraction = 0.2;
      }},
     {"data.split_by",
-     [](job& x) {
-       x.data.split_by = "who";
-       x.data.ignore = {"who"};
-       x.data.test_fraction = 0.2;
-     }},
-    {"data.weight",
-     [](job& x) {
-       x.data.weight = "times";
-       x.data.categorical = {"times"};
-     }},
-    {"data.weight",
-     [](job& x) {
-       x.data.weight = "times";
-       x.data.format = data_format::npy;
-     }},
+     [](job& x) { x.data.split_by = "who", x.data.ignore = {"who"}, x.data.test_fraction = 0.2; }},
+    {"data.weight", [](job& x) { x.data.weight = "times", x.data.categorical = {"times"}; }},
+    {"data.weight", [](job& x) { x.data.weight = "times", x.data.format = data_format::npy; }},
     {"data.folds", [](job& x) { x.data.folds = 5; }},
+    {"data.folds", [](job& x) { x.data.folds = 1, x.data.fold = 0; }},
     {"data.folds",
-     [](job& x) {
-       x.data.folds = 1;
-       x.data.fold = 0;
-     }},
-    {"data.folds",
-     [](job& x) {
-       x.data.folds = 5;
-       x.data.fold = 0;
-       x.data.shuffle = shuffle_kind::lanes;
-     }},
+     [](job& x) { x.data.folds = 5, x.data.fold = 0, x.data.shuffle = shuffle_kind::lanes; }},
     {"data.fold", [](job& x) { x.data.fold = 1; }},
-    {"data.fold",
-     [](job& x) {
-       x.data.folds = 5;
-       x.data.fold = 5;
-     }},
+    {"data.fold", [](job& x) { x.data.folds = 5, x.data.fold = 5; }},
     {"data.validation_fraction",
-     [](job& x) {
-       x.data.folds = 5;
-       x.data.fold = 1;
-       x.data.validation_fraction = 0.1;
-     }},
+     [](job& x) { x.data.folds = 5, x.data.fold = 1, x.data.validation_fraction = 0.1; }},
     {"data.validation_file",
-     [](job& x) {
-       x.data.folds = 5;
-       x.data.fold = 1;
-       x.data.validation_file = "validation.csv";
-     }},
+     [](job& x) { x.data.folds = 5, x.data.fold = 1, x.data.validation_file = "validation.csv"; }},
     {"data.validation_fraction", [](job& x) { x.data.validation_fraction = -0.1; }},
     {"data.validation_fraction", [](job& x) { x.data.validation_fraction = 1; }},
     {"data.validation_fraction", [](job& x) { x.data.validation_fraction = nan; }},
     {"data.validation_fraction",
-     [](job& x) {
-       x.data.test_fraction = 0.5;
-       x.data.validation_fraction = 0.5;
-     }},
+     [](job& x) { x.data.test_fraction = 0.5, x.data.validation_fraction = 0.5; }},
     {"training.keep_best",
-     [](job& x) {
-       x.training.keep_best = true;
-       x.training.evaluate_every = 0;
-     }},
+     [](job& x) { x.training.keep_best = true, x.training.evaluate_every = 0; }},
     {"model.hidden",
      [](job& x) {
        x.model.hidden = {4, 0};
      }},
     {"model.hidden",
-     [](job& x) {
-       x.model.kind = model_kind::softmax_regression;
-       x.model.hidden = {4};
-     }},
+     [](job& x) { x.model.kind = model_kind::softmax_regression, x.model.hidden = {4}; }},
     {"model.loss",
      [](job& x) {
-       x.model.kind = model_kind::softmax_regression;
-       x.model.loss = loss_kind::squared;
+       x.model.kind = model_kind::softmax_regression, x.model.loss = loss_kind::squared;
      }},
     {"optimizer.learning_rate", [](job& x) { x.optimizer.learning_rate = 0; }},
     {"optimizer.learning_rate", [](job& x) { x.optimizer.learning_rate = infinity; }},
@@ -184,10 +132,7 @@ const std::vector<change>& bad_changes() {
     {"optimizer.momentum", [](job& x) { x.optimizer.momentum = -0.1; }},
     {"optimizer.momentum", [](job& x) { x.optimizer.momentum = 1; }},
     {"optimizer.momentum",
-     [](job& x) {
-       x.optimizer.kind = optimizer_kind::adam;
-       x.optimizer.momentum = 0.9;
-     }},
+     [](job& x) { x.optimizer.kind = optimizer_kind::adam, x.optimizer.momentum = 0.9; }},
     {"optimizer.momentum",
      [](job& x) {
        x.optimizer.kind = optimizer_kind::adam;
@@ -196,35 +141,17 @@ const std::vector<change>& bad_changes() {
      }},
     {"optimizer.nesterov", [](job& x) { x.optimizer.nesterov = true; }},
     {"optimizer.beta1",
-     [](job& x) {
-       x.optimizer.kind = optimizer_kind::adam;
-       x.optimizer.beta1 = -0.1;
-     }},
+     [](job& x) { x.optimizer.kind = optimizer_kind::adam, x.optimizer.beta1 = -0.1; }},
     {"optimizer.beta1",
-     [](job& x) {
-       x.optimizer.kind = optimizer_kind::adam;
-       x.optimizer.beta1 = 1;
-     }},
+     [](job& x) { x.optimizer.kind = optimizer_kind::adam, x.optimizer.beta1 = 1; }},
     {"optimizer.beta2",
-     [](job& x) {
-       x.optimizer.kind = optimizer_kind::adam;
-       x.optimizer.beta2 = -0.1;
-     }},
+     [](job& x) { x.optimizer.kind = optimizer_kind::adam, x.optimizer.beta2 = -0.1; }},
     {"optimizer.beta2",
-     [](job& x) {
-       x.optimizer.kind = optimizer_kind::adam;
-       x.optimizer.beta2 = 1;
-     }},
+     [](job& x) { x.optimizer.kind = optimizer_kind::adam, x.optimizer.beta2 = 1; }},
     {"optimizer.epsilon",
-     [](job& x) {
-       x.optimizer.kind = optimizer_kind::adam;
-       x.optimizer.epsilon = 0;
-     }},
+     [](job& x) { x.optimizer.kind = optimizer_kind::adam, x.optimizer.epsilon = 0; }},
     {"optimizer.epsilon",
-     [](job& x) {
-       x.optimizer.kind = optimizer_kind::adam;
-       x.optimizer.epsilon = infinity;
-     }},
+     [](job& x) { x.optimizer.kind = optimizer_kind::adam, x.optimizer.epsilon = infinity; }},
     {"optimizer.schedule.steps", [](job& x) { x.optimizer.schedule = bad_steps(); }},
     {"optimizer.schedule.steps", [](job& x) { x.optimizer.schedule = warmup_then(bad_steps()); }},
     {"optimizer.schedule.steps", [](job& x) { x.optimizer.schedule.kind = schedule_kind::step; }},
@@ -250,11 +177,7 @@ const std::vector<change>& bad_changes() {
     {"training.target_loss", [](job& x) { x.training.target_loss = nan; }},
     {"training.target_loss", [](job& x) { x.training.target_loss = -infinity; }},
     {"training.patience", [](job& x) { x.training.patience = 0; }},
-    {"training.patience",
-     [](job& x) {
-       x.training.patience = 1;
-       x.training.evaluate_every = 0;
-     }},
+    {"training.patience", [](job& x) { x.training.patience = 1, x.training.evaluate_every = 0; }},
     {"training.tolerance", [](job& x) { x.training.tolerance = -1e-9; }},
     {"training.tolerance", [](job& x) { x.training.tolerance = infinity; }},
     {"runtime.threads", [](job& x) { x.runtime.threads = 0; }},
@@ -298,14 +221,8 @@ TEST(job, the_limits_of_each_range_are_in_it) {
     [](job& x) { x.data.classes = 2; },
     [](job& x) { x.data.noise = 0; },
     [](job& x) { x.data.test_fraction = 0.999; },
-    [](job& x) {
-      x.data.test_fraction = 0.25;
-      x.data.validation_fraction = 0.5;
-    },
-    [](job& x) {
-      x.training.keep_best = false;
-      x.training.evaluate_every = 0;
-    },
+    [](job& x) { x.data.test_fraction = 0.25, x.data.validation_fraction = 0.5; },
+    [](job& x) { x.training.keep_best = false, x.training.evaluate_every = 0; },
     [](job& x) {
       x.model.hidden = {1, 1};
     },
@@ -316,13 +233,9 @@ TEST(job, the_limits_of_each_range_are_in_it) {
     },
     [](job& x) { x.model.loss = loss_kind::squared; },
     [](job& x) { x.optimizer.momentum = 0.999; },
+    [](job& x) { x.optimizer.momentum = 0.9, x.optimizer.nesterov = true; },
     [](job& x) {
-      x.optimizer.momentum = 0.9;
-      x.optimizer.nesterov = true;
-    },
-    [](job& x) {
-      x.optimizer.kind = optimizer_kind::adam;
-      x.optimizer.beta1 = x.optimizer.beta2 = 0;
+      x.optimizer.kind = optimizer_kind::adam, x.optimizer.beta1 = x.optimizer.beta2 = 0;
     },
     [](job& x) { x.optimizer.schedule.factor = 1; },
     [](job& x) { x.optimizer.schedule.minimum = x.optimizer.schedule.start = 1; },
@@ -334,10 +247,7 @@ TEST(job, the_limits_of_each_range_are_in_it) {
     [](job& x) { x.training.batch_size = 0; }, // all rows
     [](job& x) { x.training.patience = 1; },
     [](job& x) { x.training.target_loss = -1; },
-    [](job& x) {
-      x.training.target_loss = 1;
-      x.training.evaluate_every = 0;
-    },
+    [](job& x) { x.training.target_loss = 1, x.training.evaluate_every = 0; },
     [](job& x) { x.runtime.threads = 1; },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
@@ -417,18 +327,10 @@ TEST(text_job, refuses_by_its_key_what_has_no_use_for_a_text) {
     {"data.ignore", [](job& x) { x.data.ignore = {"c0"}; }},
     {"data.header", [](job& x) { x.data.header = header_kind::yes; }},
     {"data.standardize", [](job& x) { x.data.standardize = true; }},
-    {"data.stratify",
-     [](job& x) {
-       x.data.stratify = true;
-       x.data.test_fraction = 0.2;
-     }},
+    {"data.stratify", [](job& x) { x.data.stratify = true, x.data.test_fraction = 0.2; }},
     {"data.shuffle", [](job& x) { x.data.shuffle = shuffle_kind::lanes; }},
     {"data.weight", [](job& x) { x.data.weight = "c0"; }},
-    {"data.split_by",
-     [](job& x) {
-       x.data.split_by = "c0";
-       x.data.test_fraction = 0.2;
-     }},
+    {"data.split_by", [](job& x) { x.data.split_by = "c0", x.data.test_fraction = 0.2; }},
     {"data.categorical", [](job& x) { x.data.categorical = {"c0"}; }},
     {"data.boolean", [](job& x) { x.data.boolean = {"c0"}; }},
     {"data.date", [](job& x) { x.data.date = {"c0"}; }},

@@ -101,10 +101,8 @@ TEST(own_kinds, what_is_no_option_of_theirs_is_refused_by_key) {
 }
 
 TEST(own_kinds, solvers_do_not_solve_them) {
-  const auto found = keys_of_problems([](job& x) {
-    x.optimizer.own = {};
-    x.optimizer.kind = optimizer_kind::gauss_newton;
-  });
+  const auto found = keys_of_problems(
+    [](job& x) { x.optimizer.own = {}, x.optimizer.kind = optimizer_kind::gauss_newton; });
   EXPECT_EQ(found, "optimizer.kind");
 }
 

@@ -139,23 +139,17 @@ TEST(parallel_job, more_replicas_than_there_is_to_carry_are_refused) {
      {[](job& x) { x.parallel.pipeline = 3; },
       "parallel.pipeline: 3 stages for 2 segments "
       "(use at most 2: two layers cut by outputs and inputs are one segment)"},
-     {[](job& x) {
-        x.parallel.tensor = x.parallel.pipeline = 2;
-        x.parallel.data = 257;
-      },
+     {[](job& x) { x.parallel.tensor = x.parallel.pipeline = 2, x.parallel.data = 257; },
       "parallel.tensor: with data and pipeline makes more than 1024 replicas (split over fewer)"},
      {[](job& x) { x.parallel.tensor = 0; },
       "parallel.tensor: 0 is out of range (use a whole number from 1 to 64)"}});
   expect_refused(
     cut_job(),
-    {{[](job& x) {
-        x.parallel.tensor = 2;
-        x.parallel.sharded = true;
-      },
+    {{[](job& x) { x.parallel.tensor = 2, x.parallel.sharded = true; },
       "parallel.sharded: is for replicas that compute whole models, these carry parts or stages "
       "(use it instead of parallel.tensor and parallel.pipeline, or set it to false)"}});
   expect_refused(whole_job(), {{[](job& x) {
-                                  x.parallel.sharded = true;
+                                  x.parallel.sharded = true,
                                   x.training.consistency = consistency_kind::asynchronous;
                                 },
                                 "parallel.sharded: each replica of this mode has a whole model "

@@ -111,15 +111,9 @@ TEST(training_modes, options_out_of_range_are_named) {
     {"merge.elastic_alpha", [](job& x) { x.merge.elastic_alpha = 0; }},
     {"merge.elastic_alpha", [](job& x) { x.merge.elastic_alpha = 1.5; }},
     {"merge.elastic_alpha",
-     [](job& x) {
-       x.merge.elastic_alpha = 0.5;
-       x.merge.outer.kind = outer_kind::adam;
-     }},
+     [](job& x) { x.merge.elastic_alpha = 0.5, x.merge.outer.kind = outer_kind::adam; }},
     {"merge.outer_rate",
-     [](job& x) {
-       x.merge.outer.kind = outer_kind::sgd;
-       x.merge.outer.learning_rate = 0;
-     }},
+     [](job& x) { x.merge.outer.kind = outer_kind::sgd, x.merge.outer.learning_rate = 0; }},
     {"merge.outer_rate", [](job& x) { x.merge.outer.learning_rate = 0.5; }},
     {"merge.outer_momentum", [](job& x) { x.merge.outer.momentum = 0.5; }},
     {"merge.outer_nesterov", [](job& x) { x.merge.outer.nesterov = true; }},
@@ -147,7 +141,7 @@ TEST(training_modes, what_does_not_fit_the_data_is_named) {
             "merge.flipped_members: there are 4 members");
   EXPECT_EQ(first_problem_with_data(merging(),
                                     [](job& x) {
-                                      x.merge.members.rule = merge_rule::krum;
+                                      x.merge.members.rule = merge_rule::krum,
                                       x.merge.members.faulty_count = 2;
                                     }),
             "training.members: krum needs at least 7 members, there are 4");

@@ -207,21 +207,12 @@ TEST(parallel_plan, what_is_slow_is_warned_of) {
      },
      {"a stage has 1.8 times the mean work, and the others wait for it",
       "2 slices for 3 stages: a stage waits for 50 % of a step"}},
-    {[](job& x) {
-       x.model.hidden = {64};
-       x.training.batch_size = 32;
-     },
+    {[](job& x) { x.model.hidden = {64}, x.training.batch_size = 32; },
      {"a part of 16 units is slow to compute in slices of 8 rows"}},
-    {[](job& x) {
-       x.parallel.tensor = 2;
-       x.training.replicas = 6;
-     },
+    {[](job& x) { x.parallel.tensor = 2, x.training.replicas = 6; },
      {"4 replicas have nothing to do: 4 slices for 6 groups"}},
     {[](job& x) { x.parallel.tensor = 4; }, {"4 replicas on 2 threads take turns"}, 2},
-    {[](job& x) {
-       x.parallel.tensor = 4;
-       x.runtime.threads = 3;
-     },
+    {[](job& x) { x.parallel.tensor = 4, x.runtime.threads = 3; },
      {"4 replicas on 3 threads take turns"}}};
   for (const auto& [change, warnings, core_count] : cases) {
     auto x = wide_job();
