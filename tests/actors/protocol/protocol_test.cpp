@@ -50,9 +50,44 @@ protected:
   }
 
   template <class T>
-  caf::error load(std::vector<char> bytes, T& into) {
+  caf::error load(const std::vector<char>& bytes, T& into) {
     caf::binary_deserializer source{*system, bytes};
     return source(into);
+  }
+
+  template <class T>
+  bool is_read(const std::vector<char>& bytes) {
+    T loaded{};
+    return !load(bytes, loaded);
+  }
+
+  /// No beginning of it is read as a whole.
+  template <class T>
+  void expect_every_cut_is_refused(const T& message) {
+    auto bytes = saved(message);
+    while (!bytes.empty()) {
+      bytes.pop_back();
+      EXPECT_FALSE(is_read<T>(bytes)) << typeid(T).name() << ' ' << bytes.size();
+    }
+  }
+
+  /// `values_of` names the values of the message.
+  template <class T>
+  void expect_flipped_bits_are_noticed(const T& message, const auto& values_of) {
+    const auto bytes = saved(message);
+    const auto size = values_of(message).values().size_bytes();
+    const auto* values = reinterpret_cast<const char*>(values_of(message).values().data());
+    const auto begin =
+      std::search(bytes.begin(), bytes.end(), values, values + size) - bytes.begin();
+    ASSERT_LE(static_cast<size_t>(begin) + size, bytes.size());
+    for (size_t bit = 0; bit < 8 * size; ++bit) {
+      auto damaged = bytes;
+      auto& hit = damaged[static_cast<size_t>(begin) + bit / 8];
+      hit = static_cast<char>(hit ^ (1 << bit % 8));
+      T loaded{};
+      ASSERT_FALSE(load(damaged, loaded));
+      EXPECT_FALSE(values_of(loaded).intact()) << "bit " << bit;
+    }
   }
 
   template <class T>
@@ -87,6 +122,10 @@ protected:
 using test::payload_of;
 
 const speaker process_b{"b", false};
+
+collective_part some_part() {
+  return {7, 2, collective_kind::scatter, 1, collective_stage::scatter, 9, payload_of({-0.0f, 2})};
+}
 
 /// Elements of a tensor of each kind, with every field used.
 std::vector<tensor_piece> pieces_of_all_kinds() {
@@ -124,18 +163,9 @@ trainer_figures some_figures() {
   using std::chrono::nanoseconds;
   return {3,
           {{{"a", 2},
-            {1,
-             2,
-             nanoseconds{3},
-             nanoseconds{4},
-             nanoseconds{5},
-             nanoseconds{6},
-             nanoseconds{7},
-             8,
-             9,
-             10,
-             11,
-             {12, 13, 14, 15, 16, 17, 18, 19}}},
+            trainer_statistics(
+              1, 2, nanoseconds{3}, nanoseconds{4}, nanoseconds{5}, nanoseconds{6}, nanoseconds{7},
+              8, 9, 10, 11, std::array<uint64_t, lag_class_count>{12, 13, 14, 15, 16, 17, 18, 19})},
            {{"b", 0}, {}, "slices 0-3"}},
           {"step 17: row 3 of the data"}};
 }
@@ -147,24 +177,9 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   progress.finished_epoch = history_row{
     {2.5, 0.5, std::nullopt, 0.75, -infinity, 0.25, std::nullopt, -1.0}, 3, 30, 1.5, 0.01};
   expect_survives(progress);
-  training_finished finished{{5, 6, 7},
-                             4,
-                             1,
-                             "why",
-                             true,
-                             74,
-                             "a path",
-                             "what to do",
-                             11,
-                             0.5,
-                             {*progress.finished_epoch},
-                             {4, 9},
-                             {{1, 2, 3}},
-                             true,
-                             3,
-                             4,
-                             {{8, 1, 2}, 9, 10},
-                             some_figures()};
+  training_finished finished({5, 6, 7}, 4, 1, "why", true, 74, "a path", "what to do", 11, 0.5,
+                             {*progress.finished_epoch}, {4, 9}, {{1, 2, 3}}, true, 3, 4,
+                             traffic{{8, 1, 2}, 9, 10}, some_figures());
   expect_survives(finished);
   expect_survives(not_finite_report{9, 3, "x", true, 1, 2, step_problem::unsolvable});
   expect_survives(evaluation{9, 2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
@@ -177,24 +192,10 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   status.steps_per_second = 0.5;
   status.view = {3, 2};
   status.late = {{"b", {"gradients"}, milliseconds{1400}, milliseconds{900}}};
-  status.nodes = {{"a",
-                   true,
-                   true,
-                   true,
-                   1,
-                   2,
-                   3,
-                   4,
-                   5,
-                   {6, 7},
-                   {{"b", "gradients"}},
-                   0.25,
-                   8,
-                   {{9, 8}, 10, 11},
-                   {"spare", "slice 2"},
-                   {{"replica 0", "slice 4", milliseconds{7}, milliseconds{6}}},
-                   0.5,
-                   "refused"}};
+  status.nodes = {node_status("a", true, true, true, 1, 2, 3, 4, 5, {6, 7}, {{"b", "gradients"}},
+                              0.25, 8, traffic{{9, 8}, 10, 11}, {"spare", "slice 2"},
+                              {{"replica 0", "slice 4", milliseconds{7}, milliseconds{6}}}, 0.5,
+                              "refused")};
   static_cast<status_of_waits&>(status) = {{{"a", "b", 1, 2, 3, 4, 0.5, milliseconds{6}}},
                                            {{{"b", 1}, 2, 3, 0.25, 0.5, 4}},
                                            2.5,
@@ -212,25 +213,13 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
   expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});
-  expect_survives(node_report{"a",
-                              7,
-                              {3, 2},
-                              9,
-                              10,
-                              {9, 10},
-                              {{1, 2, 3}},
-                              6,
-                              {"b"},
-                              {{60, 40}, 50, 2},
-                              {{"b", "gradients"}},
+  expect_survives(node_report("a", 7, {3, 2}, 9, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"},
+                              traffic{{60, 40}, 50, 2}, {{"b", "gradients"}},
                               {milliseconds{40},
                                milliseconds{30},
                                milliseconds{20},
                                {{"replica 0", "slice 4", milliseconds{7}, milliseconds{6}}}},
-                              1,
-                              some_figures(),
-                              {7, 8, 9},
-                              {{"b", 1, 2, 3, 4, 5, 6}}});
+                              1, some_figures(), {7, 8, 9}, {{"b", 1, 2, 3, 4, 5, 6}}));
 }
 
 TEST_F(protocol, tensors_and_all_that_is_said_of_them_survive) {
@@ -244,19 +233,26 @@ TEST_F(protocol, tensors_and_all_that_is_said_of_them_survive) {
   }
 }
 
-TEST_F(protocol, a_kind_of_tensor_that_does_not_exist_is_refused) {
+TEST_F(protocol, a_kind_that_does_not_exist_is_refused) {
   sent_want question;
   question.what.of.kind = static_cast<tensor_kind>(tensor_kind_count - 1);
   expect_survives(question);
   for (const auto kind : {tensor_kind_count, size_t{255}}) {
     question.what.of.kind = static_cast<tensor_kind>(kind);
-    sent_want loaded;
-    EXPECT_TRUE(load(saved(question), loaded));
+    EXPECT_FALSE(is_read<sent_want>(saved(question)));
     sent_piece piece;
     piece.what.of = question.what.of;
-    sent_piece loaded_piece;
-    EXPECT_TRUE(load(saved(piece), loaded_piece));
+    EXPECT_FALSE(is_read<sent_piece>(saved(piece)));
   }
+  auto part = some_part();
+  part.kind = static_cast<collective_kind>(6);
+  EXPECT_FALSE(is_read<collective_part>(saved(part)));
+  part = some_part();
+  part.stage = static_cast<collective_stage>(2);
+  EXPECT_FALSE(is_read<collective_part>(saved(part)));
+  auto verdict = saved(gradient_report{staleness_verdict::refuse, "", 0, 0});
+  verdict.front() = 3;
+  EXPECT_FALSE(is_read<gradient_report>(verdict));
 }
 
 TEST_F(protocol, orders_and_what_comes_of_them_survive) {
@@ -277,26 +273,17 @@ TEST_F(protocol, messages_of_links_and_of_applications_survive) {
   expect_survives(gradient_report{staleness_verdict::proceed, "why", 2, 6});
 }
 
-TEST_F(protocol, a_verdict_that_does_not_exist_is_refused) {
-  auto bytes = saved(gradient_report{staleness_verdict::refuse, "", 0, 0});
-  bytes.front() = 3;
-  gradient_report loaded;
-  EXPECT_TRUE(load(bytes, loaded));
-}
-
 // One beside the values ends the connection (tests/actors/net/socket/checked_session_test.cpp).
 TEST_F(protocol, a_flipped_bit_among_values_is_noticed) {
-  for (const auto& piece : pieces_of_all_kinds()) {
-    const auto bytes = saved(sent_piece{{process_b, piece}});
-    const auto values_bits = 8 * piece.values.values().size_bytes(); // the message ends with them
-    for (size_t bit = 8 * bytes.size() - values_bits; bit < 8 * bytes.size(); ++bit) {
-      auto damaged = bytes;
-      damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
-      sent_piece loaded;
-      ASSERT_FALSE(load(damaged, loaded));
-      EXPECT_FALSE(loaded.what.values.intact()) << "bit " << bit;
-    }
-  }
+  const auto of_piece = [](const sent_piece& x) -> auto& {
+    return x.what.values;
+  };
+  const auto of_part = [](const collective_part& x) -> auto& {
+    return x.values;
+  };
+  for (const auto& piece : pieces_of_all_kinds())
+    expect_flipped_bits_are_noticed(sent_piece{{process_b, piece}}, of_piece);
+  expect_flipped_bits_are_noticed(some_part(), of_part);
 }
 
 TEST_F(protocol, a_payload_longer_than_its_message_is_refused_before_allocating) {
@@ -309,141 +296,34 @@ TEST_F(protocol, a_payload_longer_than_its_message_is_refused_before_allocating)
     uint64_t value = huge;
     EXPECT_FALSE(sink(value));
     std::ranges::copy(length, forged.begin());
-    payload loaded;
-    EXPECT_TRUE(load(forged, loaded)) << huge;
+    EXPECT_FALSE(is_read<payload>(forged)) << huge;
   }
 }
 
 TEST_F(protocol, every_cut_of_a_message_is_an_error) {
-  const auto expect_refused = [&]<class T>(const T& message) {
-    const auto bytes = saved(message);
-    for (size_t size = 0; size < bytes.size(); ++size) {
-      T loaded;
-      EXPECT_TRUE(load({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}, loaded))
-        << size;
-    }
-  };
   contribution message;
   message.gradient_sum = payload_of({1, 2, 3});
-  expect_refused(message);
+  expect_every_cut_is_refused(message);
+  expect_every_cut_is_refused(some_part());
   for (const auto& piece : pieces_of_all_kinds())
-    expect_refused(sent_piece{{process_b, piece}});
+    expect_every_cut_is_refused(sent_piece{{process_b, piece}});
 }
 
-// The messages of collectives on a wire: what is written is read, and nothing else is.
-
-namespace {
-
-class collective_messages : public testing::Test {
-protected:
-  collective_messages() {
-    configure(config_);
-    system_.emplace(config_);
-  }
-
-  template <class T>
-  std::vector<char> saved(T message) {
-    std::vector<char> bytes;
-    caf::binary_serializer sink{*system_, bytes};
-    EXPECT_FALSE(sink(message));
-    return bytes;
-  }
-
-  /// Nothing when it cannot be read.
-  template <class T>
-  std::optional<T> loaded(const std::vector<char>& bytes) {
-    std::optional<T> result{T{}};
-    caf::binary_deserializer source{*system_, bytes};
-    if (source(*result))
-      result.reset();
-    return result;
-  }
-
-  template <class T>
-  void expect_survives(const T& message) {
-    EXPECT_EQ(loaded<T>(saved(message)), message);
-  }
-
-  caf::actor_system_config config_;
-  std::optional<caf::actor_system> system_;
-};
-
-const collective_failure some_failure{7, 2, "why"};
-const collective_grant some_grant{7, 2, collective_stage::scatter, 9};
-
-collective_part some_part() {
-  return {
-    7, 2, collective_kind::scatter, 1, collective_stage::scatter, 9, test::payload_of({-0.0f, 2})};
-}
-
-} // namespace
-
-TEST_F(collective_messages, survive) {
-  expect_survives(collective_group{});
+TEST_F(protocol, messages_of_collectives_survive) {
   expect_survives(collective_group{{{}, {}}});
-  expect_survives(collective_part{});
   expect_survives(some_part());
   auto piece = some_part();
   piece.first = 4;
   piece.rest = 3;
   expect_survives(piece);
-  expect_survives(collective_grant{});
-  expect_survives(some_grant);
-  expect_survives(collective_introduction{});
+  expect_survives(collective_grant{7, 2, collective_stage::scatter, 9});
   expect_survives(collective_introduction{"a", {}, {{}, {}}, true, true, {"h", "x", true, 7}});
-  expect_survives(collective_failure{});
-  expect_survives(some_failure);
+  expect_survives(collective_failure{7, 2, "why"});
 }
 
-TEST_F(collective_messages, a_flipped_bit_among_values_is_noticed) {
-  const auto part = some_part();
-  const auto bytes = saved(part);
-  const auto* values = reinterpret_cast<const char*>(part.values.values().data());
-  const auto size = part.values.values().size_bytes();
-  const auto begin = std::search(bytes.begin(), bytes.end(), values, values + size) - bytes.begin();
-  ASSERT_LE(static_cast<size_t>(begin) + size, bytes.size());
-  for (size_t bit = 0; bit < 8 * size; ++bit) {
-    auto damaged = bytes;
-    auto& hit = damaged[static_cast<size_t>(begin) + bit / 8];
-    hit = static_cast<char>(hit ^ (1 << bit % 8));
-    const auto read = loaded<collective_part>(damaged);
-    EXPECT_TRUE(read && !read->values.intact()) << "bit " << bit;
-  }
-}
+using payload_bytes = protocol;
 
-TEST_F(collective_messages, cut_short_are_not_read) {
-  const auto bytes = saved(some_part());
-  for (size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_FALSE(
-      loaded<collective_part>({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}));
-}
-
-TEST_F(collective_messages, of_a_kind_that_does_not_exist_are_not_read) {
-  auto kind = some_part();
-  kind.kind = static_cast<collective_kind>(6);
-  EXPECT_FALSE(loaded<collective_part>(saved(kind)));
-  auto stage = some_part();
-  stage.stage = static_cast<collective_stage>(2);
-  EXPECT_FALSE(loaded<collective_part>(saved(stage)));
-}
-
-namespace {
-
-std::vector<char> saved(payload x) {
-  std::vector<char> bytes;
-  caf::binary_serializer sink{nullptr, bytes};
-  EXPECT_FALSE(sink(x));
-  return bytes;
-}
-
-caf::error load(const std::vector<char>& bytes, payload& into) {
-  caf::binary_deserializer source{nullptr, bytes};
-  return source(into);
-}
-
-} // namespace
-
-TEST(payload, is_a_span_of_its_buffer) {
+TEST_F(payload_bytes, is_a_span_of_its_buffer) {
   buffer storage{4};
   std::ranges::copy(std::vector<float>{1, 2, 3, 4}, storage.values().begin());
   const payload part{storage, 1, 2};
@@ -456,7 +336,7 @@ TEST(payload, is_a_span_of_its_buffer) {
   EXPECT_THROW((payload{storage, 5, 0}), std::invalid_argument);
 }
 
-TEST(payload, memory_of_pieces_that_came_is_used_again) {
+TEST_F(payload_bytes, memory_of_pieces_that_came_is_used_again) {
   const auto bytes = saved(payload{buffer{piece_elements_max}, 0, piece_elements_max});
   const float* place = nullptr;
   {
@@ -474,7 +354,7 @@ TEST(payload, memory_of_pieces_that_came_is_used_again) {
   EXPECT_EQ(third.values().size(), piece_elements_max);
 }
 
-TEST(payload, values_of_a_narrow_format_take_half_the_bytes) {
+TEST_F(payload_bytes, values_of_a_narrow_format_take_half_the_bytes) {
   const auto wide = payload_of({1, -0.0f, 2.5f, INFINITY, 0x1p-133f, NAN});
   const payload narrow{float_view{wide}.with_format(number_format::bf16)};
   const auto bytes = saved(narrow);
@@ -497,7 +377,7 @@ TEST(payload, values_of_a_narrow_format_take_half_the_bytes) {
   EXPECT_FALSE(wrong.intact());
 }
 
-TEST(payload, a_flipped_bit_is_noticed) {
+TEST_F(payload_bytes, a_flipped_bit_is_noticed) {
   auto bytes = saved(payload_of({1, 2, 3}));
   bytes.back() ^= 1;
   payload loaded;
