@@ -13,7 +13,6 @@
 #include "tests/simulation/simulated_disk.hpp"
 #include "tests/simulation/world.hpp"
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>

@@ -2,8 +2,6 @@
 
 #include "tests/simulation/trial.hpp"
 
-#include <algorithm>
-
 namespace troupe::simulation {
 
 namespace {

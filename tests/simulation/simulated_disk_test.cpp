@@ -13,7 +13,6 @@
 #include <set>
 
 namespace troupe::simulation {
-
 namespace {
 
 std::vector<std::byte> bytes_of(size_t count, uint8_t value = 7) {
@@ -160,5 +159,4 @@ TEST(simulated_disk, a_checkpoint_that_was_written_survives_every_power_cut) {
 }
 
 } // namespace
-
 } // namespace troupe::simulation

@@ -10,7 +10,6 @@
 #include <numeric>
 
 namespace troupe::simulation {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -80,8 +79,6 @@ double seconds_to_target(const job& x) {
   return result.finished.seconds;
 }
 
-} // namespace
-
 TEST(slow_trainer, at_half_speed_it_loses_at_most_half_to_the_lag_rule) {
   for (size_t count : {4, 8, 16}) {
     const auto run = train_at(small_job(count, consistency_kind::lag), one_at_half_speed(count));
@@ -141,4 +138,5 @@ TEST(slow_trainer, ten_times_slower_it_does_not_keep_the_others_from_their_targe
   EXPECT_LE(seconds_to_target(x), in_step / 2);
 }
 
+} // namespace
 } // namespace troupe::simulation

@@ -5,8 +5,6 @@
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>
 
-#include <algorithm>
-#include <span>
 #include <stdexcept>
 #include <vector>
 

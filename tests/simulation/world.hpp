@@ -25,7 +25,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <optional>
 #include <queue>
 #include <set>

@@ -15,7 +15,6 @@
 #include <algorithm>
 
 namespace troupe::simulation {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -339,8 +338,6 @@ training_finished end_of(const std::string& name) {
   return prepare(system.get(), *std::ranges::find(all, name, &workload::name)).reference.finished;
 }
 
-} // namespace
-
 TEST(workload, patience_ends_one_of_them_after_a_checkpoint_that_counts_some) {
   const auto end = end_of("patience");
   EXPECT_EQ(end.reason, static_cast<uint8_t>(stop_reason::patience));
@@ -386,4 +383,5 @@ TEST(cluster, says_a_view_once_to_who_has_it) {
   all.shut_down();
 }
 
+} // namespace
 } // namespace troupe::simulation

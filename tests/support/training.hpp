@@ -18,11 +18,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <random>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 namespace troupe::test {

@@ -11,13 +11,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <set>
 #include <thread>
 #include <utility>
 
 namespace troupe::lane_windows_test {
-
 namespace {
 
 constexpr size_t row_count = 500;
@@ -61,8 +59,6 @@ void expect_same(const batch& a, const batch& b) {
   ASSERT_TRUE(std::ranges::equal(a.labels, b.labels));
   ASSERT_TRUE(std::ranges::equal(a.row_numbers, b.row_numbers));
 }
-
-} // namespace
 
 TEST(lane_windows, memory_and_disk_give_the_same_rows_each_once_an_epoch) {
   const both_sources rows;
@@ -128,8 +124,6 @@ TEST(lane_mixing, sorted_rows_are_told_from_mixed_ones) {
 
 // Which rows of the data a step trains on, as people count them: the rows of each way of splitting are found again.
 
-namespace {
-
 constexpr uint64_t seed = 5;
 constexpr size_t numbered_count = 40;
 
@@ -179,8 +173,6 @@ void expect_true_names(const named_rows& x) {
     }
 }
 
-} // namespace
-
 TEST(row_namer, finds_the_rows_of_each_way_to_split) {
   const part_fractions kept{0.2, 0.1};
   expect_true_names(prepared({seed}, {}));
@@ -207,4 +199,5 @@ TEST(row_namer, counts_from_one_and_names_a_few) {
   EXPECT_TRUE(all.ends_with(" more of digits.csv")) << all;
 }
 
+} // namespace
 } // namespace troupe::lane_windows_test

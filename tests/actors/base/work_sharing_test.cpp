@@ -25,7 +25,6 @@
 #include <vector>
 
 namespace troupe::work_sharing_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -53,8 +52,6 @@ caf::behavior passes_on(caf::event_based_actor* self, const caf::actor& home) {
     self->send(ring[next], left - 1, ring);
   }};
 }
-
-} // namespace
 
 TEST_F(shared_work, takes_the_threads_of_the_configuration) {
   start(3);
@@ -188,4 +185,5 @@ TEST(work_gauge, a_time_in_which_the_process_stood_still_is_no_work) {
   EXPECT_EQ(gauge.longest(), 0s);
 }
 
+} // namespace
 } // namespace troupe::work_sharing_test

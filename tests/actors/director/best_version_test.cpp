@@ -7,11 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 
 namespace troupe::best_version_test {
-
 namespace {
 
 /// The small job on noisy rows with a rate so high that validation gets worse before patience ends.
@@ -57,8 +55,6 @@ const history_row& best_row(const std::vector<history_row>& history) {
   return *std::ranges::min_element(history, {},
                                    [](const history_row& row) { return *row.validation_loss; });
 }
-
-} // namespace
 
 TEST(best_version, is_the_row_of_the_least_validation_loss_and_the_run_stopped_there) {
   const auto x = early_stopping_job();
@@ -274,4 +270,5 @@ TEST(best_version, costs_a_buffer_or_two_and_no_more) {
   EXPECT_LE(kept.buffers_made, last.buffers_made + 2);
 }
 
+} // namespace
 } // namespace troupe::best_version_test

@@ -10,14 +10,9 @@
 #include <set>
 
 namespace troupe::checkpoint_test {
-
 namespace {
 
-using test::deliver;
-using test::expect_same;
-using test::memory_folder;
-using test::run_and_die;
-using test::small_job;
+using namespace test;
 
 /// 15 steps, 5 an epoch; 1,483 parameters would be one block, so the layers are wider: 4 blocks.
 job wide_job() {
@@ -68,8 +63,6 @@ const std::vector<case_of_resume> cases{
      x.training.epochs = 9;
    }},
 };
-
-} // namespace
 
 TEST(checkpoint, every_version_can_be_gone_on_from) {
   for (const auto& [name, change] : cases) {
@@ -327,4 +320,5 @@ TEST(checkpoint, a_run_that_diverges_waits_for_no_checkpoint_beyond_its_end) {
   }
 }
 
+} // namespace
 } // namespace troupe::checkpoint_test

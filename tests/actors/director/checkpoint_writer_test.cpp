@@ -17,7 +17,6 @@
 #include <thread>
 
 namespace troupe::checkpoint_writer_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -134,8 +133,6 @@ std::vector<uint64_t> versions_on(const std::shared_ptr<gated_disk>& disk) {
   return checkpoint_store{disk, "run", 100}.versions();
 }
 
-} // namespace
-
 TEST(checkpoint_writer, status_is_answered_while_a_checkpoint_is_written_and_training_goes_on) {
   slow_disk_run run{"checkpoint-000000000004"};
   ASSERT_TRUE(run.disk->holds_somebody());
@@ -199,8 +196,6 @@ TEST(checkpoint_writer, ends_with_its_director_once_the_write_at_hand_is_done) {
 }
 
 // Checkpoints in the making: ten parameters and one slot, of two shards with a span, one without.
-
-namespace {
 
 using test::counting_from;
 
@@ -267,8 +262,6 @@ protected:
     }};
   std::vector<exchange_effect> effects;
 };
-
-} // namespace
 
 TEST_F(checkpoint_drafts_test, one_is_complete_with_memory_tensors_and_numbers_whatever_is_last) {
   for (const uint64_t last : {0, 1, 2, 3}) {
@@ -392,4 +385,5 @@ TEST_F(checkpoint_drafts_test, nothing_of_what_was_written_is_held) {
   EXPECT_EQ(pool.made_count(), 1u) << "it came back";
 }
 
+} // namespace
 } // namespace troupe::checkpoint_writer_test

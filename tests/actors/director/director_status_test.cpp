@@ -16,7 +16,6 @@
 #include <gtest/gtest.h>
 
 namespace troupe::director_status_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -335,8 +334,6 @@ struct networked_config : caf::actor_system_config {
   }
 };
 
-} // namespace
-
 TEST(director, answers_another_system_over_loopback_while_all_cores_compute) {
   auto x = test::small_job();
   x.data.rows = 4000;
@@ -383,4 +380,5 @@ TEST(director, answers_another_system_over_loopback_while_all_cores_compute) {
   RecordProperty("worst_ms", std::to_string(in_milliseconds(waits.back())));
 }
 
+} // namespace
 } // namespace troupe::director_status_test

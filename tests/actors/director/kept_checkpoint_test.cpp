@@ -8,17 +8,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <set>
 
 namespace troupe::kept_checkpoint_test {
-
 namespace {
 
-using test::deliver;
-using test::expect_same;
-using test::memory_folder;
-using test::run_and_die;
+using namespace test;
 
 /// 150 training rows in batches of 15: ten steps an epoch, three epochs. Four members, rounds of two.
 job merging_job() {
@@ -97,8 +92,6 @@ const std::vector<kept_case> cases{
      x.training.epochs = 8;
    }},
 };
-
-} // namespace
 
 TEST(kept_checkpoint, every_one_of_rounds_can_be_gone_on_from) {
   for (const auto& [name, change] : cases) {
@@ -295,4 +288,5 @@ TEST(kept_checkpoint, one_of_another_shape_is_refused_before_anything_begins) {
   }
 }
 
+} // namespace
 } // namespace troupe::kept_checkpoint_test

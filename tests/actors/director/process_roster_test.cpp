@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 namespace troupe::process_roster_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -34,8 +33,6 @@ membership_options options_of_two() {
   result.lost_after = 1s;
   return result;
 }
-
-} // namespace
 
 TEST(process_roster, who_has_said_nothing_is_silent_since_its_link_began_and_has_not_counted) {
   process_roster roster;
@@ -179,8 +176,6 @@ TEST(run_watch, is_copied_and_compared) {
 
 // How far a run has got: rows that are merged, cut and recalled, and the time of each.
 
-namespace {
-
 /// 10 steps an epoch, every second one is evaluated on 4 test rows.
 director_options options() {
   director_options result;
@@ -210,8 +205,6 @@ training_report report(uint64_t version, double seconds, bool is_row = true) {
   result.is_row = is_row;
   return result;
 }
-
-} // namespace
 
 TEST(run_history, a_row_has_the_time_its_shard_told_and_its_progress_begins_at_the_row_before) {
   run_history history{options()};
@@ -283,4 +276,5 @@ TEST(run_history, is_copied_and_compared) {
   EXPECT_NE(history, before);
 }
 
+} // namespace
 } // namespace troupe::process_roster_test

@@ -12,7 +12,6 @@
 #include <cmath>
 
 namespace troupe::coordinators_test {
-
 namespace {
 
 payload payload_of(const std::vector<float>& values) {
@@ -116,8 +115,6 @@ staleness_options bounded(size_t staleness) {
   options.staleness_max = staleness;
   return options;
 }
-
-} // namespace
 
 TEST_F(coordinators, models_are_merged_at_the_threshold) {
   const auto main = merging({.threshold = 2});
@@ -317,8 +314,6 @@ TEST_F(coordinators, options_that_do_not_fit_end_the_actor_with_the_reason) {
 
 // The online learner behind its messages: order, verdicts, and parameters that others may pull.
 
-namespace {
-
 constexpr std::chrono::seconds patience{10};
 
 online_options line_options() {
@@ -355,8 +350,6 @@ protected:
   test::real_system host{2};
   caf::scoped_actor self{*host.system};
 };
-
-} // namespace
 
 TEST_F(online_actors, learn_batches_and_roll_bad_ones_back) {
   const auto learner = host.system->spawn(online, line_options());
@@ -428,4 +421,5 @@ TEST_F(online_actors, end_with_a_reason_when_their_options_do_not_fit) {
   EXPECT_NE(reason.find("the model has 2 parameters, got 3"), std::string::npos) << reason;
 }
 
+} // namespace
 } // namespace troupe::coordinators_test

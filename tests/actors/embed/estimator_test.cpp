@@ -23,7 +23,6 @@
 #include <limits>
 
 namespace troupe::estimator_test {
-
 namespace {
 
 constexpr size_t row_count = 300;
@@ -63,8 +62,6 @@ estimator_options quick() {
   options.training.epochs = 200;
   return options;
 }
-
-} // namespace
 
 TEST(estimator, learns_a_plane_and_predicts_points_it_has_not_seen) {
   const auto rows = plane_rows();
@@ -352,8 +349,6 @@ TEST(estimator, keeps_its_model_when_another_fit_diverges) {
   EXPECT_EQ(plane.model().data_sha256, sha256);
 }
 
-namespace {
-
 struct no_options {};
 
 // A wave that counts its calls where it should keep nothing: in the workspace, of which each replica
@@ -421,5 +416,4 @@ TEST(verify_in_company, finds_a_model_whose_gradient_depends_on_who_asked_before
 }
 
 } // namespace
-
 } // namespace troupe::estimator_test

@@ -9,7 +9,6 @@
 #include <algorithm>
 
 namespace troupe::node_orders_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -230,8 +229,6 @@ private:
   local_node_actor here_, there_;
 };
 
-} // namespace
-
 TEST(node_orders, a_trainer_of_another_process_is_one_of_the_servers) {
   two_nodes run;
   ASSERT_EQ(run.server.views.size(), 1u);
@@ -397,4 +394,5 @@ TEST(node_orders, an_order_that_cannot_be_is_refused_before_it_takes_memory) {
   EXPECT_EQ(run.buffers_made(), before + 1);
 }
 
+} // namespace
 } // namespace troupe::node_orders_test

@@ -5,12 +5,9 @@
 #include <gtest/gtest.h>
 
 namespace troupe::node_sums_test {
-
 namespace {
 
-using test::counted;
-using test::pieces_of;
-using test::played_node;
+using namespace test;
 using ranges = std::vector<index_range>;
 
 constexpr size_t here = played_node::here_count;
@@ -42,8 +39,6 @@ contribution work_here(uint64_t step) {
 std::vector<tensor_piece> sent_by(const played_node& run) {
   return pieces_of(run.there, tensor_kind::gradient);
 }
-
-} // namespace
 
 TEST(node_sums, a_gradient_of_another_shape_goes_nowhere_and_is_named) {
   played_node run;
@@ -131,8 +126,6 @@ TEST(node_sums, what_was_held_in_an_earlier_term_is_gone) {
 
 // ---- gradients that leave while they are being computed ----
 
-namespace {
-
 /// Values [begin, end) of a gradient, while others are being computed in the same memory.
 contribution begun(const contribution& whole, size_t begin, size_t end) {
   auto result = whole;
@@ -156,8 +149,6 @@ ranges elements_of(const std::vector<tensor_piece>& pieces) {
     result.push_back({piece.first_element, piece.first_element + piece.values.size()});
   return result;
 }
-
-} // namespace
 
 TEST(node_sums, each_piece_says_how_long_its_replica_has_computed_by_then) {
   using std::chrono::nanoseconds;
@@ -210,4 +201,5 @@ TEST(node_sums, what_is_to_be_added_waits_for_the_whole) {
   EXPECT_TRUE(sent_by(run).empty());
 }
 
+} // namespace
 } // namespace troupe::node_sums_test

@@ -7,16 +7,9 @@
 #include <bit>
 
 namespace troupe::node_test {
-
 namespace {
 
-using test::asking;
-using test::counted;
-using test::joined;
-using test::pieces_of;
-using test::played_node;
-using test::values_of;
-using test::wants_of;
+using namespace test;
 using ranges = std::vector<index_range>;
 using namespace std::chrono_literals;
 
@@ -44,8 +37,6 @@ sent_piece norm_there(uint64_t step, uint64_t block, double square_sum) {
 double norm_in(const tensor_piece& x) {
   return std::bit_cast<double>(double_in_elements{x.values.values()[0], x.values.values()[1]});
 }
-
-} // namespace
 
 TEST(node, replicas_hear_of_a_version_once_it_is_whole_whatever_the_order_of_its_pieces) {
   for (const int order : {0, 1, 2}) {
@@ -396,4 +387,5 @@ TEST(node, ends_with_an_actor_of_its_own_and_says_which) {
   EXPECT_NE(why.find("shard 0 was lost"), std::string::npos) << why;
 }
 
+} // namespace
 } // namespace troupe::node_test

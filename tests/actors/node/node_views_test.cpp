@@ -5,22 +5,14 @@
 #include <gtest/gtest.h>
 
 namespace troupe::node_views_test {
-
 namespace {
 
-using test::asking;
-using test::counted;
-using test::pieces_of;
-using test::played_node;
-using test::values_of;
-using test::wants_of;
+using namespace test;
 using ranges = std::vector<index_range>;
 using namespace std::chrono_literals;
 
 constexpr size_t all = played_node::parameter_count;
 constexpr size_t here = played_node::here_count;
-
-} // namespace
 
 TEST(node, a_hold_is_answered_when_all_replicas_did_and_again_when_asked_again) {
   played_node run;
@@ -161,8 +153,6 @@ TEST(node, copies_for_the_last_two_checkpoints_are_kept_for_the_director) {
 
 // A node and its credit: what goes to a neighbour that does not read, and what waits.
 
-namespace {
-
 constexpr size_t piece_bytes = played_node::piece_elements * sizeof(float);
 
 /// Room for two pieces on each link.
@@ -180,8 +170,6 @@ sent_credit credit_there(const std::vector<sent_piece>& pieces) {
 sent_want asking_there(uint64_t term = 1) {
   return asking(played_node::from_there(), tensor_kind::parameters, 0, term);
 }
-
-} // namespace
 
 TEST(node_credit, pieces_wait_until_the_neighbour_has_seen_those_before) {
   played_node run{0, two_pieces};
@@ -305,4 +293,5 @@ TEST(node_credit, training_goes_before_checkpoints_to_the_director) {
   EXPECT_EQ(run.director.pieces.size(), 7u) << "three pieces of each tensor, and the one";
 }
 
+} // namespace
 } // namespace troupe::node_views_test

@@ -12,11 +12,10 @@
 #include <numeric>
 
 namespace troupe::client_work_test {
+namespace {
 
 using test::flat;
 using test::load_reference;
-
-namespace {
 
 dataset rows_of(const nlohmann::json& reference) {
   dataset result;
@@ -91,8 +90,6 @@ struct small_federation {
   std::optional<client_work> work;
 };
 
-} // namespace
-
 TEST(client_work, follows_the_papers_round_by_round) {
   const auto reference = load_reference("federated.json");
   const auto& cases = reference.at("cases");
@@ -126,4 +123,5 @@ TEST(client_work, a_client_does_the_same_wherever_it_is_done) {
   }
 }
 
+} // namespace
 } // namespace troupe::client_work_test

@@ -18,7 +18,6 @@
 #include <vector>
 
 namespace troupe::federated_policy_test {
-
 namespace {
 
 /// Five rounds of clients of different sizes and classes, some of which drop out.
@@ -65,8 +64,6 @@ told_run train_and_listen(const job& x) {
   told.result = train(*host.system, x, options);
   return told;
 }
-
-} // namespace
 
 TEST(federated_policy, bits_do_not_depend_on_replicas_threads_or_the_order_of_messages) {
   auto x = federated_job();
@@ -303,15 +300,9 @@ TEST(federated_policy, stops_at_the_end_of_a_round) {
 // Private runs as a whole: the bits follow from the key, the ledger has every release before its model is
 // there, and what was released is never made again with the same noise.
 
-namespace {
-
-using test::private_job;
-using test::releases_of;
-using test::silent_job;
+using namespace test;
 
 constexpr size_t round_count = test::private_rounds;
-
-} // namespace
 
 TEST(private_policy, bits_follow_from_the_key_whoever_computes) {
   const temporary_folder folder;
@@ -433,4 +424,5 @@ TEST(private_policy, nothing_is_released_that_cannot_be_written_down) {
   EXPECT_THROW(test::train_on(2, x), failure);
 }
 
+} // namespace
 } // namespace troupe::federated_policy_test

@@ -8,10 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 namespace troupe::gradients_policy_test {
-
 namespace {
 
 struct mode {
@@ -67,8 +65,6 @@ uint64_t sum_of(const std::vector<trainer_record>& trainers, uint64_t trainer_re
     result += one.*figure;
   return result;
 }
-
-} // namespace
 
 TEST(gradients_policy, every_mode_learns_and_accounts_for_every_gradient) {
   for (const auto& m : modes) {
@@ -289,4 +285,5 @@ TEST(gradients_policy, without_a_trainer_the_run_ends_with_a_reason) {
     << outcome.finished.problem;
 }
 
+} // namespace
 } // namespace troupe::gradients_policy_test

@@ -10,7 +10,6 @@
 #include <random>
 
 namespace troupe::order_queue_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -180,8 +179,6 @@ protected:
 bool same(const const_buffer& a, const const_buffer& b) {
   return std::ranges::equal(a.values(), b.values());
 }
-
-} // namespace
 
 TEST_F(order_queues, bring_an_order_and_its_result_as_they_were_sent) {
   const auto header = open(local_steps());
@@ -387,8 +384,6 @@ TEST_F(order_queues, do_every_order_once_over_a_bad_wire) {
 
 // Whom the parameter server's queue says it waits for: work under way is no news, work that is late is.
 
-namespace {
-
 const trainer_life first_of_left{"left", 7, 0};
 using waits = std::vector<awaited>;
 
@@ -420,8 +415,6 @@ protected:
   order_queue queue{exchange, {std::make_shared<buffer_pool>(size), size}};
   moment now{};
 };
-
-} // namespace
 
 TEST_F(order_waits, name_nothing_that_is_under_way) {
   order(3);
@@ -476,4 +469,5 @@ TEST_F(order_waits, name_what_was_announced_and_does_not_come) {
   EXPECT_EQ(in(2s), (waits{{"left", "values of the gradient of step 3"}}));
 }
 
+} // namespace
 } // namespace troupe::order_queue_test

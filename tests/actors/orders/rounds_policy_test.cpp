@@ -15,7 +15,6 @@
 #include <cmath>
 
 namespace troupe::rounds_policy_test {
-
 namespace {
 
 /// 150 training rows in steps of 32 (the last has 22), five members, rounds of two steps.
@@ -32,8 +31,6 @@ job merging_job() {
 std::vector<float> trained(const job& x, size_t threads = 2) {
   return test::values_of(test::train_on(threads, x).parameters);
 }
-
-} // namespace
 
 TEST(rounds_policy, bits_do_not_depend_on_replicas_threads_or_the_order_of_messages) {
   auto x = merging_job();
@@ -225,8 +222,6 @@ TEST(rounds_policy, without_a_trainer_the_run_ends_with_a_reason) {
 // What a parameter server tells its trainers, whatever its mode. Trainers, director and node are played; the
 // policy is that of local rounds.
 
-namespace {
-
 using test::note;
 
 constexpr size_t parameter_count = 3;
@@ -328,8 +323,6 @@ private:
   std::vector<order_taker_actor> actors_;
 };
 
-} // namespace
-
 TEST(server, a_lost_trainers_evaluations_go_to_another) {
   one_member run;
   run.train();
@@ -349,4 +342,5 @@ TEST(server, an_answer_covers_what_was_asked_before_it_though_rows_are_complete)
   EXPECT_EQ(run.evaluated_by(1), (std::vector<uint64_t>{1, 2, 3, 3}));
 }
 
+} // namespace
 } // namespace troupe::rounds_policy_test

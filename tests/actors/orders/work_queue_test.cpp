@@ -9,7 +9,6 @@
 #include <functional>
 
 namespace troupe::work_queue_test {
-
 namespace {
 
 constexpr auto huge = ~uint64_t{0};
@@ -43,8 +42,6 @@ bool is_possible_with(order_header news, const change& apply) {
   apply(news);
   return is_possible(news, bounds());
 }
-
-} // namespace
 
 TEST(work_queue, orders_up_to_the_bounds_are_possible) {
   EXPECT_TRUE(is_possible_with(gradient(), [](auto& x) { x.first_step = 4; }));
@@ -183,4 +180,5 @@ TEST(work_queue, only_a_lost_trainers_header_of_an_open_order_says_who_is_lost) 
   EXPECT_FALSE(server.lost_by(news)) << "of no order";
 }
 
+} // namespace
 } // namespace troupe::work_queue_test

@@ -25,11 +25,9 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
-#include <type_traits>
 #include <vector>
 
 namespace troupe::protocol_test {
-
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -138,8 +136,6 @@ std::vector<tensor_piece> pieces_of_all_kinds() {
                       {7, 300}});
   return result;
 }
-
-} // namespace
 
 TEST_F(protocol, every_registered_type_survives_the_wire) {
   expect_block_survives<caf::id_block::troupe_messages>();
@@ -388,4 +384,5 @@ TEST_F(payload_bytes, a_flipped_bit_is_noticed) {
   EXPECT_TRUE(sound.intact());
 }
 
+} // namespace
 } // namespace troupe::protocol_test

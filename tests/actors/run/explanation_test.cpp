@@ -5,7 +5,6 @@
 #include <functional>
 
 namespace troupe::explanation_test {
-
 namespace {
 
 node_status node(const std::string& name, std::vector<awaited> waits = {}, double silence = 0.3) {
@@ -217,8 +216,6 @@ std::vector<state> states() {
   };
 }
 
-} // namespace
-
 TEST(explanation, names_the_culprit_and_the_chain_of_waits) {
   for (const auto& x : states()) {
     SCOPED_TRACE(x.name);
@@ -290,4 +287,5 @@ TEST(explanation, a_run_without_processes_has_one_too) {
   EXPECT_TRUE(explain(standing_still({})));
 }
 
+} // namespace
 } // namespace troupe::explanation_test

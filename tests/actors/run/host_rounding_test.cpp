@@ -21,7 +21,6 @@
 #endif
 
 namespace troupe::host_rounding_test {
-
 namespace {
 
 /// What a host may have set, for as long as one lives; threads made meanwhile inherit it.
@@ -110,8 +109,6 @@ job early_stopping_job() {
   x.optimizer.l2 = 0.01;
   return x;
 }
-
-} // namespace
 
 TEST(host_rounding, changes_no_bits_of_synchronous_training) {
   expect_same_bits(early_stopping_job());
@@ -217,4 +214,5 @@ TEST(host_rounding, is_left_as_it_was_for_the_hosts_own_actors) {
   EXPECT_EQ(direction_seen_by_an_actor(*system.system), FE_UPWARD);
 }
 
+} // namespace
 } // namespace troupe::host_rounding_test

@@ -12,7 +12,6 @@
 #include <vector>
 
 namespace troupe::job_data_test {
-
 namespace {
 
 using namespace std::string_literals;
@@ -23,8 +22,6 @@ dataset load(const std::string& path, data_options options = {}) {
   x.data = options;
   return load_data(x)->train;
 }
-
-} // namespace
 
 TEST(job_data, csv_takes_header_and_target) {
   temporary_folder folder;
@@ -141,4 +138,5 @@ TEST(job_data, weights_and_groups_come_with_their_rows) {
       EXPECT_EQ(part->weights.at(i) + 0.5f, part->targets[i]);
 }
 
+} // namespace
 } // namespace troupe::job_data_test

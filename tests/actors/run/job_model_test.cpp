@@ -17,7 +17,6 @@
 #include <string>
 
 namespace troupe::job_model_test {
-
 namespace {
 
 job small_regression() {
@@ -65,8 +64,6 @@ size_t recognised(const job& x) {
     count += predictions[2 * i + 1] > predictions[2 * i] ? 1 : 0;
   return count;
 }
-
-} // namespace
 
 TEST(job_model, linear_regression_ends_at_least_squares) {
   auto x = small_regression();
@@ -191,8 +188,6 @@ TEST(job_model, shape_counts_classes_and_finds_the_lowest_target) {
 
 // Jobs on sparse rows: what dense rows come to, to rounding, and the same bits whoever computes.
 
-namespace {
-
 /// Like a9a: 123 features that are there or not, about 14 in a row; labels of two or more classes by a
 /// hidden rule.
 std::string adults(size_t rows, size_t classes) {
@@ -270,8 +265,6 @@ const std::vector<kind_of_job> kinds{
   {"scores of numbers", 3,
    [](job& x) { x.model.loss = loss_kind::squared, x.optimizer.kind = optimizer_kind::adagrad; }},
 };
-
-} // namespace
 
 TEST_F(sparse_job, is_the_job_of_dense_rows_to_rounding) {
   for (const auto& kind : kinds) {
@@ -384,4 +377,5 @@ TEST_F(sparse_job, says_what_has_no_sparse_form) {
   EXPECT_FALSE(load_data(x)->train.is_sparse());
 }
 
+} // namespace
 } // namespace troupe::job_model_test

@@ -11,7 +11,6 @@
 #include <limits>
 
 namespace troupe::lbfgs_job_test {
-
 namespace {
 
 job lbfgs_job() {
@@ -58,8 +57,6 @@ struct plain_run {
   workspace memory;
   test::whole_model_run run;
 };
-
-} // namespace
 
 TEST(lbfgs_job, takes_the_steps_of_the_rule_alone) {
   for (size_t steps : {1u, 2u, 5u, 12u}) {
@@ -210,4 +207,5 @@ TEST(lbfgs_job, steps_make_no_buffer_once_they_run) {
   EXPECT_LE(test::train_company(2, x, {}).buffers_made, few + 2);
 }
 
+} // namespace
 } // namespace troupe::lbfgs_job_test

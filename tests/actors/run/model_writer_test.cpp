@@ -12,7 +12,6 @@
 #include <sstream>
 
 namespace troupe::model_writer_test {
-
 namespace {
 
 job digits_job() {
@@ -68,8 +67,6 @@ void expect_numpy_agrees(const job& x, const std::vector<float>& raw) {
   EXPECT_EQ(std::system(command.c_str()), 0)
     << name_of(x.model.kind) << ' ' << name_of(*result.resolved.model.loss);
 }
-
-} // namespace
 
 TEST(model_file, predicts_the_same_in_numpy_from_raw_features) {
   if (numpy_is_missing())
@@ -158,4 +155,5 @@ TEST(model_file, read_back_judges_the_test_rows_as_training_did_bit_for_bit) {
   }
 }
 
+} // namespace
 } // namespace troupe::model_writer_test

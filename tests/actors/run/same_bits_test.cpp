@@ -9,11 +9,9 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 #include <set>
 
 namespace troupe::same_bits_test {
-
 namespace {
 
 using test::small_job;
@@ -70,8 +68,6 @@ const std::vector<odd_job> odd_jobs{
   {"slices that are no power of two", [](job& x) { x.training.slices = 7; }},
   {"gradients rounded to bf16", [](job& x) { x.training.exchange = number_format::bf16; }},
 };
-
-} // namespace
 
 TEST(same_bits, for_any_number_of_replicas_threads_and_shards) {
   auto x = small_job();
@@ -247,8 +243,6 @@ TEST(same_bits, of_the_losses_in_the_history_too) {
 
 // The promise of the same bits, for every optimizer with every change of the gradient.
 
-namespace {
-
 struct change {
   const char* name;
   std::function<void(optimizer_options&)> apply;
@@ -299,8 +293,6 @@ std::vector<float> cut_into(size_t shards, const job& x) {
   options.shard_count = shards;
   return test::train_company(2, x, options).parameters;
 }
-
-} // namespace
 
 TEST(optimizer_bits, do_not_depend_on_the_replicas) {
   for (const auto& [kind, name] : name_table<optimizer_kind>::entries) {
@@ -399,8 +391,6 @@ TEST(optimizer_bits, of_penalties_do_not_depend_on_the_shards) {
     EXPECT_EQ(cut_into(shards, x), expected) << shards << " shards";
 }
 
-namespace {
-
 // The mean gradient as the job's keys change it, straight from their formulas.
 void change_gradient(const optimizer_options& x, const parameter_layout& layout,
                      const std::vector<double>& p, std::vector<double>& gradient) {
@@ -442,8 +432,6 @@ std::vector<double> plain_descent(const job& x, size_t steps) {
   return p;
 }
 
-} // namespace
-
 TEST(optimizer_bits, clipping_and_penalties_do_what_their_formulas_say) {
   auto both = changes[2];
   both.apply = [](auto& x) { x.l1 = 0.01, x.l2 = 0.1, x.clip_norm = 0.1; };
@@ -468,4 +456,5 @@ TEST(optimizer_bits, divergence_is_seen_although_gradients_are_clipped) {
   }
 }
 
+} // namespace
 } // namespace troupe::same_bits_test

@@ -12,7 +12,6 @@
 #include <numeric>
 
 namespace troupe::split_bits_test {
-
 namespace {
 
 job cut_job() {
@@ -73,8 +72,6 @@ void expect_same(const job& x, const outcome& expected, size_t threads) {
       return;
   ADD_FAILURE() << "some share of the work is missing each time: " << text_of(x);
 }
-
-} // namespace
 
 TEST(split_bits, do_not_depend_on_who_carries_what) {
   auto x = cut_job();
@@ -289,4 +286,5 @@ TEST(split_bits, eight_actors_read_digits) {
   EXPECT_GE(result.summary.test_accuracy.value_or(0), 0.95);
 }
 
+} // namespace
 } // namespace troupe::split_bits_test

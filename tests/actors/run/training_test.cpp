@@ -24,7 +24,6 @@
 #include <string>
 
 namespace troupe::training_test {
-
 namespace {
 
 using test::small_job;
@@ -36,8 +35,6 @@ batch_sums evaluate(const training_result& result, const dataset& rows) {
   return network->evaluate(result.parameters.values(),
                            {rows.row_count, rows.features, rows.labels, rows.targets}, memory);
 }
-
-} // namespace
 
 TEST(training, reports_what_its_parameters_achieve) {
   const auto result = test::train_on(2, small_job());
@@ -348,8 +345,6 @@ TEST(training, who_subscribes_late_hears_of_the_end_all_the_same) {
 // Linear regression on the diabetes data, standardised, all rows: every way to train it ends at the
 // least-squares solution, whose mean squared error is 2859.6963 and whose R^2 is 0.517748.
 
-namespace {
-
 job diabetes_job() {
   job x;
   x.data.file = std::string{TROUPE_SOURCE_DIR} + "/examples/data/diabetes.csv";
@@ -374,8 +369,6 @@ void expect_least_squares(const diabetes& x, std::span<const float> parameters) 
   EXPECT_NEAR(mean, 2859.6963, 2859.6963e-4);
   EXPECT_NEAR(1 - sums.squared_error_sum / total_squares(x.data->train), 0.517748, 0.517748e-4);
 }
-
-} // namespace
 
 TEST(diabetes, closed_form_is_the_least_squares_solution) {
   auto x = diabetes_job();
@@ -429,8 +422,6 @@ TEST(diabetes, gradient_descent_and_adam_end_at_the_least_squares_solution) {
 // Who runs out of memory all the same is told by name, with what the plan had counted on. And a run
 // ends with the code of what its part met: damaged data are no defect of the program.
 
-namespace {
-
 using thrower_actor = caf::typed_actor<caf::reacts_to<std::string>>;
 
 struct thrower_state {
@@ -468,8 +459,6 @@ failure end_of_thrower(const std::string& what, const std::string& work = {}) {
   return loss_failure(system, why);
 }
 
-} // namespace
-
 TEST(memory_shortage, an_actor_without_memory_ends_the_run_as_a_job_that_is_too_large) {
   EXPECT_EQ(end_of_thrower("no memory").code(), failure_code::bad_job);
   EXPECT_EQ(end_of_thrower("no memory").reason(), "there is not enough memory");
@@ -498,4 +487,5 @@ TEST(memory_shortage, the_plan_s_figure_is_told_and_other_failures_are_left_alon
   EXPECT_EQ(with_plan({failure_code::internal, "a defect"}, resolved, shape).reason(), "a defect");
 }
 
+} // namespace
 } // namespace troupe::training_test

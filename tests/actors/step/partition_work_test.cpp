@@ -11,14 +11,9 @@
 #include <cstdlib>
 
 namespace troupe::partition_work_test {
-
 namespace {
 
-using test::network_of_letters;
-using test::part_company;
-using test::slice_count;
-using test::split_outcome;
-using test::split_problem;
+using namespace test;
 
 split_outcome whole(const split_problem& x, tile_rule::work_kind kind) {
   split_outcome result;
@@ -51,8 +46,6 @@ void expect_same_bits(const split_problem& x, const std::string& what) {
           ASSERT_EQ(company.run(tile_rule::work_kind::step), step) << where;
         }
 }
-
-} // namespace
 
 TEST(partition_work, a_group_has_the_bits_of_one_for_every_cut_and_loss) {
   for (const auto loss :
@@ -167,8 +160,6 @@ TEST(partition_walk, groups_drawn_by_seed_have_the_bits_of_one_actor) {
 // A group's plan is what its replicas count when they do it: bytes of each link and way and of
 // gradients exactly, memory from above.
 
-namespace {
-
 struct placement {
   const char* letters; ///< how layers are cut, as network_of_letters has it
   size_t parts = 1;
@@ -262,8 +253,6 @@ void compare(size_t rows_in_shorter, const Compare& expect) {
   }
 }
 
-} // namespace
-
 TEST(plan_counters, as_many_bytes_go_over_each_link_as_planned) {
   compare(1, [](const part_company& company, const group_plan& plan, const std::string& where) {
     EXPECT_EQ(company.bytes, planned_bytes(plan)) << where;
@@ -274,4 +263,5 @@ TEST(plan_counters, as_much_is_held_as_planned) {
   compare(test::row_count, expect_memory);
 }
 
+} // namespace
 } // namespace troupe::partition_work_test

@@ -8,10 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 namespace troupe::replica_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -81,8 +78,6 @@ private:
   replica_actor it_;
 };
 
-} // namespace
-
 TEST(replica_sums, what_others_computed_takes_no_time_but_that_of_adding) {
   replica_options options;
   options.gradients = std::make_shared<buffer_pool>(2);
@@ -130,8 +125,6 @@ TEST(replica_hold, counts_what_was_begun_in_an_earlier_view_of_the_term) {
   EXPECT_EQ(x.heard.holds, (std::vector<uint64_t>{1, 1, 0}));
 }
 
-namespace {
-
 timeline two_slices() {
   timeline plan;
   plan.row_count = plan.batch_size = 4;
@@ -155,8 +148,6 @@ contribution part(size_t slice, size_t begin, size_t end, float value) {
 gradient_ranges three_lanes() {
   return {two_slices(), 0, {2, 12}, {{0, 5}, {5, 9}, {9, 20}}};
 }
-
-} // namespace
 
 TEST(gradient_ranges, a_step_is_complete_once_every_lane_is) {
   auto ranges = three_lanes();
@@ -212,4 +203,5 @@ TEST(gradient_ranges, a_span_that_nobody_splits_is_one_lane) {
   EXPECT_FALSE(ranges.fits(half));
 }
 
+} // namespace
 } // namespace troupe::replica_test

@@ -18,7 +18,6 @@
 #include <limits>
 
 namespace troupe::shard_norms_test {
-
 namespace {
 
 struct heard {
@@ -128,8 +127,6 @@ private:
   caf::scheduler::test_coordinator* scheduler_ = nullptr;
 };
 
-} // namespace
-
 TEST_F(shard_norms, waits_until_it_knows_the_norm_of_the_whole_gradient) {
   send(work(0, 3));
   ASSERT_EQ(notes_.norms.size(), 1u);
@@ -188,4 +185,5 @@ TEST_F(shard_norms, of_a_gradient_that_is_not_finite_are_not_sent) {
   EXPECT_EQ(notes_.reports[0].what, "the gradient or loss of slice 0");
 }
 
+} // namespace
 } // namespace troupe::shard_norms_test

@@ -23,7 +23,6 @@
 #include <vector>
 
 namespace troupe::shard_test {
-
 namespace {
 
 // A shard on its own, between a director that writes down what it hears and replicas that we play.
@@ -171,8 +170,6 @@ private:
   caf::scheduler::test_coordinator* scheduler_ = nullptr;
   shard_options options_;
 };
-
-} // namespace
 
 TEST_F(shard_alone, announces_its_start_and_each_version) {
   ASSERT_EQ(announced_.size(), 1u);
@@ -474,4 +471,5 @@ TEST_F(shard_alone, says_who_came_last_by_name) {
   EXPECT_EQ(ask_for_figures().barrier_count, 2u);
 }
 
+} // namespace
 } // namespace troupe::shard_test

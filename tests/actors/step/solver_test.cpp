@@ -12,7 +12,6 @@
 #include <cmath>
 
 namespace troupe::solver_test {
-
 namespace {
 
 job regression(optimizer_kind kind) {
@@ -53,8 +52,6 @@ dataset dependent_columns() {
   }
   return rows;
 }
-
-} // namespace
 
 TEST(solver, a_closed_form_leaves_what_any_job_leaves) {
   const auto x = regression(optimizer_kind::closed_form);
@@ -168,4 +165,5 @@ TEST(solver, stops_between_two_steps) {
   }
 }
 
+} // namespace
 } // namespace troupe::solver_test

@@ -8,7 +8,6 @@
 #include <random>
 
 namespace troupe::canonical_tree_test {
-
 namespace {
 
 using test::sum_along_tree;
@@ -28,8 +27,6 @@ std::optional<std::vector<int32_t>> operations_of(size_t slice_count,
 }
 
 using operations = std::vector<int32_t>;
-
-} // namespace
 
 TEST(canonical_tree, the_left_child_is_the_largest_power_of_two_below) {
   const std::pair<size_t, size_t> cases[] = {{2, 1}, {3, 2}, {4, 2},  {5, 4},
@@ -168,4 +165,5 @@ TEST(canonical_tree, owners_of_any_slices_lead_to_the_same_additions) {
   }
 }
 
+} // namespace
 } // namespace troupe::canonical_tree_test

@@ -15,9 +15,7 @@
 namespace troupe::collective_order_test {
 namespace {
 
-using test::collective_group;
-using test::floats_of;
-using test::view_of;
+using namespace test;
 using enum collective_kind;
 using floats = std::vector<float>;
 
@@ -143,8 +141,6 @@ size_t orders_of(const example& what, size_t one_stage_bytes_max) {
   return count;
 }
 
-} // namespace
-
 TEST(collective_order, does_not_show_in_one_stage_of_three_members) {
   // 9 events; each member's two parts follow its call: 9! / 3^3 orders.
   EXPECT_EQ(orders_of({all_reduce, 3, 2}, 64), 13'440u);
@@ -199,8 +195,6 @@ TEST(collective_order, would_show_if_sums_ran_as_summands_arrive) {
   EXPECT_GT(by_arrival.size(), 1u);
   EXPECT_EQ(by_rule.size(), 1u);
 }
-
-namespace {
 
 // Members call one round after the other as fast as theirs end; what is sent arrives in any order, some
 // of it twice.

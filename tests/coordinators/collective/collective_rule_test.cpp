@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 namespace troupe::collective_rule_test {
-
 namespace {
 
 using test::collective_group;
@@ -40,8 +39,6 @@ std::vector<floats> results(const collective_group& group) {
 using all = std::vector<floats>;
 
 const all three{{1, 2, 3, 4}, {10, 20, 30, 40}, {100, 200, 300, 400}};
-
-} // namespace
 
 TEST(collective_rule, all_reduce_gives_everybody_the_sum) {
   const floats sum{111, 222, 333, 444};
@@ -232,8 +229,6 @@ TEST(collective_rule, memory_of_results_is_used_again_once_nobody_reads_them) {
 
 // Rounds that fail: who is of another mind, what is damaged, who is lost or late; always by name.
 
-namespace {
-
 constexpr milliseconds deadline{1'000};
 
 /// What both of two members say when they call so, whoever calls first.
@@ -252,8 +247,6 @@ std::string problem(const collective_call& own, const collective_call& other) {
   EXPECT_EQ(reversed.end(1).problem, group.end(0).problem) << "who has not ended is told";
   return group.end(0).problem;
 }
-
-} // namespace
 
 TEST(collective_failure, a_member_of_another_mind_ends_the_round_by_name) {
   const auto two = view_of({1, 2});
@@ -402,4 +395,5 @@ TEST(collective_failure, parts_and_news_of_nobody_are_ignored) {
   EXPECT_THROW(collective_rule({2}, 2), std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::collective_rule_test

@@ -15,7 +15,6 @@
 #include <unordered_map>
 
 namespace troupe::exchange_walk_test {
-
 namespace {
 
 using namespace test;
@@ -322,8 +321,6 @@ void expect(walk_world& w, expectation what) {
   w.ends[1].expect(std::move(what), w.now);
 }
 
-} // namespace
-
 TEST(exchange_walk, versions_arrive_one_by_one_and_the_last_always) {
   const auto publish_version = [](uint64_t key) {
     return [key](walk_world& w) {
@@ -365,4 +362,5 @@ TEST(exchange_walk, a_link_that_breaks_costs_nothing_but_time) {
             1'000u);
 }
 
+} // namespace
 } // namespace troupe::exchange_walk_test

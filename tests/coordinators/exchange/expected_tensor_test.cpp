@@ -11,7 +11,6 @@
 #include <vector>
 
 namespace troupe::expected_tensor_test {
-
 namespace {
 
 using namespace test;
@@ -103,8 +102,6 @@ std::vector<question> questions(const expected_tensor& x) {
 piece_verdict verdict_of(const tensor_piece& x) {
   return expected_tensor{state_at_7(), {}}.offer(x, {});
 }
-
-} // namespace
 
 // ---- the table ----
 
@@ -377,4 +374,5 @@ TEST(expected_tensor, values_that_lie_in_place_are_shared_when_they_may_be) {
   EXPECT_FALSE(arrived(may_not).at(0).values.storage().same_storage(whole));
 }
 
+} // namespace
 } // namespace troupe::expected_tensor_test

@@ -18,7 +18,6 @@
 #include <vector>
 
 namespace troupe::faulty_wire_test {
-
 namespace {
 
 using namespace test;
@@ -368,8 +367,6 @@ private:
   std::vector<exchange_effect> effects_;
 };
 
-} // namespace
-
 TEST(faulty_wire, everything_arrives_as_it_was_published_and_it_ends) {
   const char* text = std::getenv("TROUPE_EXCHANGE_SEEDS");
   const auto seeds = simulation::read_seeds(text == nullptr ? "0..400" : text);
@@ -389,4 +386,5 @@ TEST(faulty_wire, everything_arrives_as_it_was_published_and_it_ends) {
             << early << " bytes early, " << jumps << " jumps, " << terms << " terms\n";
 }
 
+} // namespace
 } // namespace troupe::faulty_wire_test

@@ -6,7 +6,6 @@
 #include <vector>
 
 namespace troupe::link_ends_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -39,8 +38,6 @@ std::vector<outgoing_link::granted> take_all(outgoing_link& link, moment now = {
 void see(outgoing_link& link, uint64_t bytes, moment now = {}) {
   link.on_credit({this_link, bytes}, now);
 }
-
-} // namespace
 
 TEST(outgoing_link, pieces_go_in_order_with_their_positions_until_the_window_is_full) {
   auto link = new_link();
@@ -235,4 +232,5 @@ TEST(incoming_link, tells_before_a_sender_of_checkpoints_stands_still) {
   }
 }
 
+} // namespace
 } // namespace troupe::link_ends_test

@@ -4,9 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <variant>
-#include <vector>
-
 namespace troupe::wants_test {
 
 using namespace test;

@@ -16,7 +16,6 @@
 #include <vector>
 
 namespace troupe::federated_job_test {
-
 namespace {
 
 const data_shape rows{200, 50, 8, 3, true};
@@ -55,8 +54,6 @@ std::string identity(const change& apply) {
   apply(x);
   return identity_text(resolve(x, rows, 2), "0123");
 }
-
-} // namespace
 
 TEST(federated_job, has_no_problems) {
   EXPECT_EQ(problems(federated()), std::vector<job_problem>{});
@@ -245,8 +242,6 @@ TEST(federated_job, a_version_is_a_round) {
 
 // What a job may say of privacy, what it may not combine, and what is part of its identity.
 
-namespace {
-
 const data_shape clients_rows_only{200, 0, 8, 3, true};
 
 job private_job() {
@@ -261,8 +256,6 @@ job private_job() {
   x.privacy.key_file = "run.key";
   return x;
 }
-
-} // namespace
 
 TEST(private_job, has_no_problems) {
   EXPECT_EQ(problems(private_job()), std::vector<job_problem>{});
@@ -396,4 +389,5 @@ TEST(private_job, of_a_value_out_of_range_only_that_is_said) {
   }
 }
 
+} // namespace
 } // namespace troupe::federated_job_test

@@ -9,7 +9,6 @@
 #include <set>
 
 namespace troupe::identity_test {
-
 namespace {
 
 struct change {
@@ -63,8 +62,6 @@ void set_minimum(job& x) {
 void set_start(job& x) {
   x.optimizer.schedule.start = 0.4;
 }
-
-} // namespace
 
 TEST(identity, each_key_that_determines_the_next_version_changes_it) {
   const std::vector<change> changes{
@@ -262,4 +259,5 @@ TEST(identity, its_text_is_one_key_a_line_with_numbers_as_bits) {
                               "training.slices = 1\n");
 }
 
+} // namespace
 } // namespace troupe::identity_test

@@ -10,7 +10,6 @@
 #include <functional>
 
 namespace troupe::job_model_test {
-
 namespace {
 
 job synthetic(model_kind kind) {
@@ -79,8 +78,6 @@ const std::vector<refused_job> refused_jobs{
   {"training.class_weights",
    [](job& x) { x.training.class_weights.kind = class_weight_kind::list; }},
 };
-
-} // namespace
 
 TEST(job_model, what_it_may_not_ask_for_is_one_problem_of_that_key) {
   EXPECT_TRUE(problems(synthetic(model_kind::linear_regression)).empty());
@@ -258,4 +255,5 @@ TEST(job_model, constants_of_a_loss_count_where_the_loss_uses_them) {
   EXPECT_NE(text(x, numbers(0)), text(y, numbers(0)));
 }
 
+} // namespace
 } // namespace troupe::job_model_test

@@ -9,7 +9,6 @@
 #include <limits>
 
 namespace troupe::job_test {
-
 namespace {
 
 constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
@@ -192,8 +191,6 @@ std::vector<std::string> keys_of(const std::vector<job_problem>& found) {
   return result;
 }
 
-} // namespace
-
 TEST(job, one_that_names_its_data_can_be_trained) {
   EXPECT_EQ(problems(good_job()), std::vector<job_problem>{});
   for (auto kind : {synthetic_kind::classification, synthetic_kind::regression}) {
@@ -283,8 +280,6 @@ TEST(job, a_mistake_says_why_and_what_to_do) {
 
 // What a job may say of a text: everything that has no use for one is refused by its key.
 
-namespace {
-
 job text_job() {
   job x;
   x.data.file = "some.txt";
@@ -300,8 +295,6 @@ std::string keys(const job& x) {
       result += (result.empty() ? "" : " ") + problem.key;
   return result;
 }
-
-} // namespace
 
 TEST(text_job, has_windows_fractions_folds_and_files_of_its_parts) {
   auto x = text_job();
@@ -362,4 +355,5 @@ TEST(text_job, windows_are_for_texts_alone) {
   EXPECT_EQ(keys(x), "");
 }
 
+} // namespace
 } // namespace troupe::job_test

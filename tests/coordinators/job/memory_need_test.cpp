@@ -5,7 +5,6 @@
 #include <limits>
 
 namespace troupe::memory_need_test {
-
 namespace {
 
 const data_shape shape{1000, 0, 64, 10, true};
@@ -24,8 +23,6 @@ memory_need some_need() {
 }
 
 constexpr uint64_t gibibyte = uint64_t{1} << 30;
-
-} // namespace
 
 TEST(memory_need, whole_models_are_counted_for_each_replica_and_member) {
   job x;
@@ -155,4 +152,5 @@ TEST(memory_need, sizes_are_told_with_three_digits_at_most) {
     EXPECT_EQ(bytes_text(bytes), text);
 }
 
+} // namespace
 } // namespace troupe::memory_need_test

@@ -8,7 +8,6 @@
 #include <functional>
 
 namespace troupe::optimizer_job_test {
-
 namespace {
 
 job valid_job(optimizer_kind kind = optimizer_kind::sgd) {
@@ -41,8 +40,6 @@ std::string identity(const change& apply, optimizer_kind kind = optimizer_kind::
 }
 
 using keys = std::vector<std::string>;
-
-} // namespace
 
 TEST(optimizer_job, every_rule_is_fine_with_its_own_defaults) {
   for (const auto& [kind, name] : name_table<optimizer_kind>::entries) {
@@ -267,4 +264,5 @@ TEST(optimizer_job, identity_of_a_schedule_holds_what_its_kind_uses) {
   }
 }
 
+} // namespace
 } // namespace troupe::optimizer_job_test

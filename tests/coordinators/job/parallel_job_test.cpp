@@ -10,7 +10,6 @@
 #include <functional>
 
 namespace troupe::parallel_job_test {
-
 namespace {
 
 using cuts = std::vector<layer_cut>;
@@ -76,8 +75,6 @@ std::string problem_of(const parallel_options& x, size_t replicas) {
   const auto found = groups_problem(x, replicas);
   return found ? found->key + ": " + found->why : "";
 }
-
-} // namespace
 
 TEST(parallel_job, a_cut_that_is_none_is_refused) {
   expect_refused(
@@ -312,4 +309,5 @@ TEST(cluster_groups, of_too_few_replicas_are_refused_by_name) {
             "parallel.data: is another number of replicas than the nodes have");
 }
 
+} // namespace
 } // namespace troupe::parallel_job_test

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 namespace troupe::resolve_test {
-
 namespace {
 
 data_shape shape_of(size_t rows, bool classification = true) {
@@ -15,8 +14,6 @@ job with_batch(size_t batch_size) {
   x.training.batch_size = batch_size;
   return x;
 }
-
-} // namespace
 
 TEST(resolve, a_full_batch_and_one_beyond_the_rows_are_all_rows) {
   EXPECT_EQ(resolve(with_batch(0), shape_of(150), 2).training.batch_size, 150u);
@@ -191,4 +188,5 @@ TEST(resolve, the_model_trains_with_the_jobs_loss) {
   EXPECT_EQ(sums.squared_error_sum, 9) << "numbers as targets";
 }
 
+} // namespace
 } // namespace troupe::resolve_test

@@ -7,7 +7,6 @@
 #include <vector>
 
 namespace troupe::stop_rule_test {
-
 namespace {
 
 constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
@@ -35,8 +34,6 @@ std::pair<int, stop_reason> target_at(int i) {
 std::pair<int, stop_reason> patience_at(int i) {
   return {i, stop_reason::patience};
 }
-
-} // namespace
 
 TEST(stop_rule, without_options_it_never_stops) {
   EXPECT_EQ(stops_at({}, {1, 1, 2, nan, infinity, 0, -1}), never());
@@ -108,4 +105,5 @@ TEST(stop_rule, each_reason_has_a_name_for_summaries) {
     EXPECT_EQ(name_of(reason), name);
 }
 
+} // namespace
 } // namespace troupe::stop_rule_test

@@ -11,7 +11,6 @@
 #include <set>
 
 namespace troupe::training_modes_test {
-
 namespace {
 
 const data_shape rows{200, 50, 8, 3, true};
@@ -56,8 +55,6 @@ std::string identity(
   apply(x);
   return identity_text(resolve(x, rows, 2), "0123");
 }
-
-} // namespace
 
 TEST(training_modes, jobs_of_each_mode_have_no_problems) {
   for (const auto& x :
@@ -240,8 +237,6 @@ TEST(training_modes, a_step_too_small_for_all_members_joins_the_round_before) {
   EXPECT_EQ(round_end(plan, 8, 1), 9u);
 }
 
-namespace {
-
 /// Ten steps an epoch, in rounds of so many, by four members.
 job in_rounds(uint64_t local_steps, uint64_t checkpoint_every = 0) {
   auto x = merging();
@@ -255,8 +250,6 @@ job in_rounds(uint64_t local_steps, uint64_t checkpoint_every = 0) {
 uint64_t resolved_interval(const job& x) {
   return resolve(x, rows, 2).checkpoint.every_steps;
 }
-
-} // namespace
 
 TEST(training_modes, rounds_are_checkpointed_at_their_ends) {
   EXPECT_EQ(resolved_interval(in_rounds(5)), 0u);
@@ -315,4 +308,5 @@ TEST(training_modes, a_server_saves_what_each_member_has) {
   EXPECT_EQ(shape_with(base(), adam), state_shape{});
 }
 
+} // namespace
 } // namespace troupe::training_modes_test

@@ -10,7 +10,6 @@
 #include <vector>
 
 namespace troupe::admission_test {
-
 namespace {
 
 using test::facts_of;
@@ -343,5 +342,4 @@ TEST(reported_once, whoever_words_ever_new_reasons_is_not_heard_any_more) {
 }
 
 } // namespace
-
 } // namespace troupe::admission_test

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 namespace troupe::link_watch_test {
-
 namespace {
 
 using std::chrono::milliseconds;
@@ -31,8 +30,6 @@ struct link_watch_of_two : testing::Test {
   }
   link_watch watch;
 };
-
-} // namespace
 
 TEST_F(link_watch_of_two, what_came_tells_how_fast_a_link_is) {
   for (int second = 0; second <= 8; ++second) {
@@ -103,4 +100,5 @@ TEST_F(link_watch_of_two, of_many_the_still_ones_are_named_first_and_then_the_bu
   EXPECT_EQ(names, (std::vector<std::string>{"n2", "n4", "n5"}));
 }
 
+} // namespace
 } // namespace troupe::link_watch_test

@@ -10,7 +10,6 @@
 #include <utility>
 
 namespace troupe::name_registry_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -282,5 +281,4 @@ TEST(name_registry_walk, a_wire_that_stalls_while_a_link_is_made_costs_its_time_
 }
 
 } // namespace
-
 } // namespace troupe::name_registry_test

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 namespace troupe::cluster_view_test {
-
 namespace {
 
 using test::text_of;
@@ -43,8 +42,6 @@ view_limits splitting() {
   result.part_count = 4;
   return result;
 }
-
-} // namespace
 
 TEST(cluster_view, knows_its_members_by_name_and_deed) {
   const cluster_view view{.id = {1, 1},
@@ -196,4 +193,5 @@ TEST(view_check, a_servers_view_gives_each_replica_a_part) {
   EXPECT_EQ(misfit_of(view, {"b", 6, 0, 0, 5000, 20}), "");
 }
 
+} // namespace
 } // namespace troupe::cluster_view_test

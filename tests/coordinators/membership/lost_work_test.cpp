@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 namespace troupe::lost_work_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -142,15 +141,8 @@ TEST(lost_work, nothing_counts_where_lives_are_unknown_or_attempts_are_off) {
   }
 }
 
+using namespace test;
 using test::at;
-using test::reason_of;
-using test::replica;
-using test::running;
-using test::texts;
-using test::texts_of;
-using test::two_and_two;
-
-} // namespace
 
 TEST(work_watch, a_piece_is_measured_against_the_longest_that_ended) {
   work_watch watch{1s};
@@ -234,4 +226,5 @@ TEST(membership_rule, terms_of_a_director_without_a_disk_rise_with_time) {
   EXPECT_EQ(term_floor(3, -5s), 3u);
 }
 
+} // namespace
 } // namespace troupe::lost_work_test

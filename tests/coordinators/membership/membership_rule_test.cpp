@@ -6,20 +6,10 @@
 #include <gtest/gtest.h>
 
 namespace troupe::membership_rule_test {
-
 namespace {
 
-using test::at;
-using test::reason_of;
-using test::replica;
-using test::running;
-using test::shard;
-using test::texts;
-using test::texts_of;
-using test::two_and_two;
+using namespace test;
 using phase = membership_rule::phase;
-
-} // namespace
 
 TEST(membership_rule, starts_when_everybody_is_here_and_the_term_is_on_disk) {
   membership_rule rule{two_and_two(), at(0)};
@@ -355,8 +345,6 @@ TEST(membership_rule, reports_about_who_is_not_here_are_nothing) {
 
 // Spares: processes that bring nothing until somebody is missing (membership_rule.hpp).
 
-namespace {
-
 /// a: a replica and a shard; b: two replicas; c: a replica and a shard; x and y: spares. 4 slices,
 /// 2 blocks.
 membership_options with_spares() {
@@ -486,5 +474,4 @@ TEST(spare, has_as_much_ready_as_any_other_brings) {
 }
 
 } // namespace
-
 } // namespace troupe::membership_rule_test

@@ -18,7 +18,6 @@
 #include <set>
 
 namespace troupe::membership_walk_test {
-
 namespace {
 
 /// A director's surroundings by seed: it carries out what the rule decides, and checks it.
@@ -227,8 +226,6 @@ private:
   bool ended_ = false;
 };
 
-} // namespace
-
 TEST(membership_walk, views_keep_their_promises_whatever_happens) {
   size_t views = 0;
   size_t terms = 0;
@@ -252,8 +249,6 @@ TEST(membership_walk, views_keep_their_promises_whatever_happens) {
 
 // Every order in which the processes of a small cluster are lost and come back, a model split over
 // them: what a view promises holds after each event, and a view is published whenever one is possible.
-
-namespace {
 
 using test::at;
 using phase = membership_rule::phase;
@@ -474,8 +469,6 @@ group_walk walked(const small_cluster& x) {
   return result;
 }
 
-} // namespace
-
 TEST(group_walk, two_groups_of_two_by_two_on_four_processes_and_a_spare) {
   const auto walk =
     walked({{2, 2, 2}, {{"a", 2, 1}, {"b", 2, 0}, {"c", 2, 0}, {"d", 2, 0}, {"x", 0, 0}}, 4, 7});
@@ -511,4 +504,5 @@ TEST(group_walk, a_server_owns_everything_and_many_processes_have_a_part_each) {
   EXPECT_GT(walk.regrouped, 100u);
 }
 
+} // namespace
 } // namespace troupe::membership_walk_test

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 namespace troupe::span_placement_test {
-
 namespace {
 
 using sizes = std::vector<size_t>;
@@ -56,8 +55,6 @@ std::string spans_of(const std::vector<member>& members, const model_split& spli
   }
   return result;
 }
-
-} // namespace
 
 TEST(span_placement, a_stage_owns_its_layers_however_large) {
   EXPECT_EQ(spans_of(members_of({2}), split_by({1, 1, 2}, 2, 1, {9, 3})), "a0..9 b9..12");
@@ -129,8 +126,6 @@ TEST(span_placement, one_process_splits_evenly_over_its_shards) {
             "a0..6 a6..13 a13..20");
 }
 
-namespace {
-
 /// Blocks that lie with one who contributes the most of them.
 size_t blocks_at_home(const cluster_view& view, const model_split& split) {
   size_t result = 0;
@@ -162,8 +157,6 @@ void expect_sound(const std::vector<member>& members, const model_split& split) 
   EXPECT_GE(at_home, blocks_at_home(view, split)) << spans_of(members, split);
 }
 
-} // namespace
-
 TEST(span_placement, every_block_has_one_owner_and_hardly_more_are_away_than_with_even_spans) {
   for (size_t parts = 1; parts <= 5; ++parts)
     for (size_t segments = 1; segments <= 4; ++segments) {
@@ -183,9 +176,7 @@ TEST(span_placement, every_block_has_one_owner_and_hardly_more_are_away_than_wit
 // Views that split a model over groups of replicas: who carries what when a term begins, and after
 // others have come or gone.
 
-namespace {
-
-using test::text_of;
+using namespace test;
 
 constexpr size_t blocks = block_size;
 
@@ -221,8 +212,6 @@ std::string again(const cluster_view& before, const std::string& names, const mo
                   size_t slices = 4) {
   return text_of(place_again(before, named(names), slices, split));
 }
-
-} // namespace
 
 TEST(group_placement, replicas_are_ranks_in_order_of_members) {
   EXPECT_EQ(text_of(anew("abcd", split_by(2, 2))),
@@ -318,12 +307,6 @@ TEST(group_placement, no_group_is_left_of_too_few) {
 // A split model's run with fewer replicas than a group has: it waits by name, and goes on as soon as
 // any replica comes.
 
-namespace {
-
-using test::at;
-using test::reason_of;
-using test::texts;
-using test::texts_of;
 using phase = membership_rule::phase;
 
 /// a has a replica and the only shard; b and c bring two and one replica; x is a spare. A model of two
@@ -355,8 +338,6 @@ membership_rule running(const std::string& names = "abc") {
   rule.on_term_persisted(1);
   return rule;
 }
-
-} // namespace
 
 TEST(lacking_group, a_loss_is_waited_for_by_name_and_no_view_is_published) {
   auto rule = running();
@@ -434,4 +415,5 @@ TEST(lacking_group, holds_up_a_new_term_too) {
                    "r0..2:1..2/0..1, d r0..2:1..2/1..2"}));
 }
 
+} // namespace
 } // namespace troupe::span_placement_test

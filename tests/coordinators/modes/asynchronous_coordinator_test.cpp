@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 namespace troupe::asynchronous_coordinator_test {
-
 namespace {
 
 using test::floats;
@@ -74,8 +73,6 @@ double distance_after(const asynchronous_options& options, uint64_t until) {
   EXPECT_GT(x.coordinator.rule().update_count(), 20u);
   return std::abs(static_cast<double>(x.parameters()[0]) - 3);
 }
-
-} // namespace
 
 TEST(asynchronous_coordinator, applies_each_gradient_as_it_arrives) {
   running x{options_of(2)};
@@ -344,4 +341,5 @@ TEST(asynchronous_coordinator, every_mode_trains_with_a_slow_trainer) {
   }
 }
 
+} // namespace
 } // namespace troupe::asynchronous_coordinator_test

@@ -5,12 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <set>
 
 namespace troupe::cohort_test {
-
 namespace {
 
 std::vector<uint32_t> offsets_of(const std::vector<uint32_t>& sizes) {
@@ -40,8 +38,6 @@ double chi_square(const std::vector<double>& found, const std::vector<double>& e
     result += (found[i] - expected[i]) * (found[i] - expected[i]) / expected[i];
   return result;
 }
-
-} // namespace
 
 TEST(cohort, is_a_function_of_seed_and_round) {
   const auto offsets = equal_offsets(100);
@@ -195,4 +191,5 @@ TEST(client_schedule, knows_its_steps_and_rows) {
   EXPECT_EQ(steps.rows_of_step(70, 3), (index_range{0, 32}));
 }
 
+} // namespace
 } // namespace troupe::cohort_test

@@ -12,7 +12,6 @@
 #include <vector>
 
 namespace troupe::gradients_coordinator_test {
-
 namespace {
 
 using verdict = gradient_verdict;
@@ -56,8 +55,6 @@ gradients_coordinator_options halving(size_t round_size = 1) {
   options.optimizer.schedule = {schedule_kind::step, 1, 0.5};
   return options;
 }
-
-} // namespace
 
 TEST(gradients_coordinator, it_takes_hand_worked_steps) {
   running x{{1, 2}};
@@ -397,4 +394,5 @@ TEST(gradients_coordinator, each_verdict_says_what_is_wrong) {
             "the updated parameters would not be finite");
 }
 
+} // namespace
 } // namespace troupe::gradients_coordinator_test

@@ -16,13 +16,10 @@
 #include <vector>
 
 namespace troupe::local_rounds_test {
+namespace {
 
 using verdict = round_verdict;
-using test::buffer_of;
-using test::floats;
-using test::values_of;
-
-namespace {
+using namespace test;
 
 merge_entry result_of(size_t member, const floats& values, uint64_t samples = 1) {
   merge_entry result;
@@ -112,8 +109,6 @@ double trained_loss(const local_rounds_options& options, int rounds, double rate
   EXPECT_EQ(x.round(), static_cast<uint64_t>(rounds));
   return work.loss(x.evaluated_parameters());
 }
-
-} // namespace
 
 TEST(local_rounds, a_round_closes_when_every_member_is_done) {
   local_rounds x{options_of(3, 5), floats{0}};
@@ -328,8 +323,6 @@ TEST(local_rounds, a_round_can_go_on_without_a_member) {
 // Private rounds: what they divide by, when they are void, and that nothing is told of who was there. And
 // the budget that ends them.
 
-namespace {
-
 constexpr size_t client_count = 100;
 constexpr size_t size = 8;
 
@@ -375,8 +368,6 @@ struct private_round {
     return {values.begin(), values.end()};
   }
 };
-
-} // namespace
 
 TEST(private_rounds, a_sum_is_divided_by_the_expected_number_of_clients) {
   private_round twenty, nobody;
@@ -455,4 +446,5 @@ TEST(privacy_budget, counts_releases_of_any_kind_in_any_order) {
   EXPECT_EQ(budget.epsilon(), both.epsilon());
 }
 
+} // namespace
 } // namespace troupe::local_rounds_test

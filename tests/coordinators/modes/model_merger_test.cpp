@@ -7,16 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
-#include <cmath>
 #include <random>
 #include <stdexcept>
 
 namespace troupe::model_merger_test {
+namespace {
 
 using test::buffer_of;
 using test::floats;
-
-namespace {
 
 merge_entry entry_of(uint64_t child, const floats& values, uint64_t samples = 1) {
   merge_entry result;
@@ -53,8 +51,6 @@ std::shared_ptr<const parameter_layout> layout_of(const std::vector<std::string>
     result->add(name, {1});
   return result;
 }
-
-} // namespace
 
 TEST(model_merger, merges_by_each_rule) {
   const std::vector<merge_entry> entries{entry_of(1, {0}), entry_of(2, {1}), entry_of(3, {3}),
@@ -231,4 +227,5 @@ TEST(model_merger, knows_how_many_models_a_rule_needs) {
   }
 }
 
+} // namespace
 } // namespace troupe::model_merger_test

@@ -10,13 +10,10 @@
 #include <stdexcept>
 
 namespace troupe::parameters_coordinator_test {
+namespace {
 
 using verdict = parameters_verdict;
-using test::buffer_of;
-using test::floats;
-using test::values_of;
-
-namespace {
+using namespace test;
 
 constexpr moment start{};
 
@@ -49,8 +46,6 @@ struct running {
 
   parameters_coordinator coordinator;
 };
-
-} // namespace
 
 TEST(parameters_coordinator, merges_ten_models_unless_told_otherwise) {
   running x{{}};
@@ -387,4 +382,5 @@ TEST(parameters_coordinator, impossible_options_throw) {
   EXPECT_THROW(x.set_parameters(floats{INFINITY}), std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::parameters_coordinator_test

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 namespace troupe::staleness_rule_test {
-
 namespace {
 
 using verdict = staleness_verdict;
@@ -64,8 +63,6 @@ void expect(const staleness_decision& decision, verdict what, reason why) {
   EXPECT_EQ(decision.verdict, what);
   EXPECT_EQ(name_of(decision.reason), name_of(why));
 }
-
-} // namespace
 
 TEST(staleness_rule, asynchronously_everything_is_applied_as_it_comes) {
   played x{{}, 3};
@@ -252,13 +249,13 @@ TEST(staleness_rule, with_one_trainer_nothing_is_ever_discarded) {
 TEST(staleness_rule, nobody_loses_more_in_a_row_than_allowed) {
   for (size_t row : {0, 1, 3}) {
     played x{lag(0.1, row), 2};
-    uint64_t applied = 0;
+    uint64_t applied_count = 0;
     for (int i = 0; i < 40; ++i) {
       x.pull(0);
       x.both(1);
-      applied += x.push(0).verdict == verdict::proceed ? 1 : 0;
+      applied_count += x.push(0).verdict == verdict::proceed ? 1 : 0;
     }
-    EXPECT_EQ(applied, 40 / (row + 1));
+    EXPECT_EQ(applied_count, 40 / (row + 1));
     EXPECT_EQ(x.rule.account(0).discards_in_row_max, row);
   }
 }
@@ -307,4 +304,5 @@ TEST(staleness_rule, impossible_options_throw) {
   EXPECT_THROW(staleness_rule(options, 2), std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::staleness_rule_test

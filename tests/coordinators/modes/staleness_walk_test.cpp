@@ -12,7 +12,6 @@
 #include <set>
 
 namespace troupe::staleness_walk_test {
-
 namespace {
 
 using verdict = staleness_verdict;
@@ -242,8 +241,6 @@ std::vector<uint64_t> one_at_half_speed(size_t count) {
   return times;
 }
 
-} // namespace
-
 TEST(staleness_walk, ten_thousand_seeds_keep_the_invariants) {
   for (uint64_t seed = 0; seed < 10'000 && !testing::Test::HasFailure(); ++seed) {
     walk x{seed};
@@ -313,4 +310,5 @@ TEST(staleness_walk, half_synchronous_steps_go_at_the_speed_of_the_first) {
   EXPECT_GE(drops.applied_count, 10u) << "not twice in a row";
 }
 
+} // namespace
 } // namespace troupe::staleness_walk_test

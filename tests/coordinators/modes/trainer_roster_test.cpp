@@ -12,7 +12,6 @@
 #include <stdexcept>
 
 namespace troupe::trainer_roster_test {
-
 namespace {
 
 moment at(int64_t ms) {
@@ -47,8 +46,6 @@ std::vector<std::pair<size_t, uint64_t>> given(trainer_roster& x) {
 }
 
 using shares = std::vector<std::pair<size_t, uint64_t>>;
-
-} // namespace
 
 TEST(trainer_roster, who_comes_takes_the_lowest_empty_seat_or_a_new_one) {
   auto x = roster_of(3);
@@ -336,8 +333,6 @@ TEST(piece_losses, without_attempts_nothing_is_left_out) {
 
 // Which versions a parameter server holds, and when they are evaluated and reported.
 
-namespace {
-
 /// Three epochs of two steps, a row after each, begun at version 0.
 main_model begun_model(const evaluation_rows& rows = {4, 0}) {
   main_model x{{{.row_count = 8, .batch_size = 4, .epoch_count = 3, .step_limit = {}}, rows}};
@@ -349,8 +344,6 @@ main_model begun_model(const evaluation_rows& rows = {4, 0}) {
 void adopt(main_model& x, uint64_t version) {
   x.adopt(version, buffer{1}, {1, 4, 2, 0});
 }
-
-} // namespace
 
 TEST(main_model, holds_the_newest_version_and_the_one_before) {
   auto x = begun_model();
@@ -439,4 +432,5 @@ TEST(main_model, rows_and_the_horizon_are_reported_once_and_progress_now_and_the
   EXPECT_EQ(x.seconds(at(1500)), 1.5);
 }
 
+} // namespace
 } // namespace troupe::trainer_roster_test

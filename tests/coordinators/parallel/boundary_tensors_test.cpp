@@ -12,13 +12,9 @@
 #include <string>
 
 namespace troupe::boundary_tensors_test {
-
 namespace {
 
-using test::network_of_letters;
-using test::part_company;
-using test::slice_count;
-using test::split_problem;
+using namespace test;
 
 constexpr uint64_t version = 3;
 constexpr uint64_t term = 7;
@@ -109,8 +105,6 @@ void expect_same_bits(const neural_network_options& options, const std::string& 
       }
 }
 
-} // namespace
-
 TEST(boundary_tensors, a_group_over_wires_has_the_bits_of_one_in_a_process) {
   for (const auto loss :
        {loss_kind::categorical_cross_entropy, loss_kind::squared, loss_kind::poisson})
@@ -142,8 +136,6 @@ TEST(boundary_tensors, names_come_back_from_their_numbers) {
           EXPECT_NE(boundary_tensors::part_of(name, true), boundary_tensors::part_of(name, false));
         }
 }
-
-namespace {
 
 constexpr auto step = tile_rule::work_kind::step;
 constexpr auto evaluation = tile_rule::work_kind::evaluation;
@@ -206,8 +198,6 @@ std::string fetched_by(segment_fetching& x, tile_rule::work_kind kind) {
   return result;
 }
 
-} // namespace
-
 TEST(segment_fetching, each_is_fetched_twice_a_step_but_the_last_ones) {
   segment_fetching x{network().chain(), whole};
   x.begin(step, 3, having({}));
@@ -260,4 +250,5 @@ TEST(segment_fetching, what_is_given_up_is_let_go) {
   EXPECT_EQ(requests_of(x), "") << "without items";
 }
 
+} // namespace
 } // namespace troupe::boundary_tensors_test

@@ -7,7 +7,6 @@
 #include <random>
 
 namespace troupe::grid_test {
-
 namespace {
 
 using ranges = std::vector<index_range>;
@@ -34,8 +33,6 @@ std::vector<ranges> all_cuts(size_t begin, size_t end, size_t stage_count) {
     }
   return result;
 }
-
-} // namespace
 
 TEST(grid, one_replica_has_everything) {
   EXPECT_EQ(place_partitions({}, {4, 1, {5, 7}, {}}, 1),
@@ -162,4 +159,5 @@ TEST(partition_text, names_slices_layers_and_parts) {
   EXPECT_EQ(partition_text({{0, 2}, {0, 2}, {0, 1}}, split), "slices 0-1, layers 0-2");
 }
 
+} // namespace
 } // namespace troupe::grid_test

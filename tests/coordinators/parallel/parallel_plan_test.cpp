@@ -8,10 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <numeric>
 
 namespace troupe::parallel_plan_test {
-
 namespace {
 
 using cuts = std::vector<layer_cut>;
@@ -55,8 +53,6 @@ parallel_plan linear_plan(layer_cut cut, size_t parts = 2, bool classes = false)
   shape.class_counts = {3, 3, 2};
   return plan_on(x, shape);
 }
-
-} // namespace
 
 TEST(parallel_plan, two_halves_of_a_wide_network_exchange_one_boundary_forward) {
   auto x = wide_job();
@@ -221,8 +217,6 @@ TEST(parallel_plan, what_is_slow_is_warned_of) {
   }
 }
 
-namespace {
-
 constexpr uint64_t mebibyte = uint64_t{1} << 20;
 constexpr auto any = std::numeric_limits<uint64_t>::max();
 constexpr memory_room boundless{any, any, any};
@@ -245,8 +239,6 @@ run_place place_of(size_t own) {
   result.own = own;
   return result;
 }
-
-} // namespace
 
 TEST(memory_check, every_node_is_held_to_what_is_stated_of_it) {
   EXPECT_EQ(problem(place_of(0), boundless, 300 * mebibyte), "");
@@ -320,4 +312,5 @@ TEST(memory_check, whoever_cannot_say_its_place_is_the_first) {
   EXPECT_EQ(place_in(cluster, "c").own, 0u);
 }
 
+} // namespace
 } // namespace troupe::parallel_plan_test

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 namespace troupe::process_plan_test {
-
 namespace {
 
 constexpr size_t forward = static_cast<size_t>(boundary_way::forward);
@@ -50,8 +49,6 @@ parallel_plan plan_on(job x, const data_shape& shape, const std::vector<cluster_
 }
 
 const std::vector<cluster_node> two{node("a", 1, 1), node("b", 1, 1)};
-
-} // namespace
 
 TEST(process_plan, two_halves_on_two_nodes_send_a_boundary_and_what_lies_beyond_the_middle) {
   static_assert(all == 5'824'522);
@@ -240,4 +237,5 @@ TEST(process_plan, one_sharded_process_fetches_nothing) {
   EXPECT_EQ(plan.processes[0].window, all);
 }
 
+} // namespace
 } // namespace troupe::process_plan_test

@@ -5,7 +5,6 @@
 #include <string>
 
 namespace troupe::tile_rule_test {
-
 namespace {
 
 constexpr auto forward = tile_way::forward;
@@ -53,8 +52,6 @@ std::string alone(const tile_rule_options& options, const std::vector<size_t>& i
   EXPECT_TRUE(rule.done());
   return result;
 }
-
-} // namespace
 
 TEST(tile_rule, who_has_everything_does_slice_after_slice) {
   EXPECT_EQ(alone({{0, 2}, 1, one_f_one_b, {}}, {0, 1}),
@@ -267,4 +264,5 @@ TEST(tile_rule, a_segment_whose_parameters_are_missing_waits_and_gradients_do_no
   EXPECT_EQ(next_of(rule), "B00");
 }
 
+} // namespace
 } // namespace troupe::tile_rule_test

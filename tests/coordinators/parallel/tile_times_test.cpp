@@ -11,7 +11,6 @@
 #include <unordered_set>
 
 namespace troupe::tile_times_test {
-
 namespace {
 
 using namespace test;
@@ -104,8 +103,6 @@ company_shape pipeline(size_t stage_count, size_t slice_count, pipeline_schedule
     .stages = std::vector<size_t>(stage_count, 1), .schedule = schedule, .item_count = slice_count};
 }
 
-} // namespace
-
 TEST(tile_times, both_schedules_are_idle_for_as_long_as_theory_says) {
   for (const size_t stages : {2, 3, 4, 8})
     for (const size_t slices : {1, 2, 4, 8, 16, 32})
@@ -169,8 +166,6 @@ TEST(tile_times, who_shares_a_stage_computes_a_second_slice_while_sums_are_under
 }
 
 // The tile rule against any order of what comes: drawn ones of any shape, and all of small groups.
-
-namespace {
 
 /// What a small group can live through: its replicas, and what is under way between them.
 struct tile_world {
@@ -251,8 +246,6 @@ void expect_good_ends(const company_shape& shape) {
   EXPECT_GT(all.world_count, 10u);
 }
 
-} // namespace
-
 TEST(tile_walk, every_tile_once_within_the_bound_and_to_the_end) {
   for (uint64_t seed = 0; seed < 100'000; ++seed)
     ASSERT_EQ(tile_walk{seed}.run(), "") << "seed " << seed;
@@ -272,4 +265,5 @@ TEST(tile_walk, all_interleavings_where_replicas_share_a_stage) {
   expect_good_ends({.stages = {1, 1}, .tensor = 2, .item_count = 2, .in_flight_max = 1});
 }
 
+} // namespace
 } // namespace troupe::tile_times_test

@@ -7,7 +7,6 @@
 #include <limits>
 
 namespace troupe::director_best_test {
-
 namespace {
 
 using phase = director_rule::phase;
@@ -65,8 +64,6 @@ void improve(director_rule& rule, uint64_t version, double loss) {
   EXPECT_EQ(trained(rule, version, loss), (decisions{row(version, loss), keep(version)}));
   EXPECT_EQ(rule.on_kept(version), decisions{up_to(version + 2, version + 2 == 8)});
 }
-
-} // namespace
 
 TEST(director_best, replicas_wait_until_a_better_version_is_kept) {
   auto rule = begun(four_epochs());
@@ -264,8 +261,6 @@ TEST(director_best, nothing_is_kept_when_nobody_asks_for_it) {
 
 // Checkpoints while a run goes on: when one is due, what it waits for, and what goes on from it.
 
-namespace {
-
 constexpr size_t one_chunk = 100;
 const batch_sums train{8, 8, 0, 0};
 const batch_sums test_sums{50, 100, 0, 0};
@@ -292,8 +287,6 @@ director_decision row(uint64_t version) {
 director_decision take(uint64_t version) {
   return take_checkpoint{version};
 }
-
-} // namespace
 
 TEST(director_checkpoint, in_the_middle_of_an_epoch_is_due_when_all_shards_are_there) {
   director_rule rule{six_steps(3)};
@@ -508,4 +501,5 @@ TEST(director_checkpoint, a_stop_at_the_version_it_went_on_from_ends_there) {
             (decisions{up_to(3, true), end_with(3, stop_reason::interrupt)}));
 }
 
+} // namespace
 } // namespace troupe::director_best_test

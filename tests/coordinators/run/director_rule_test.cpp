@@ -7,7 +7,6 @@
 #include <sstream>
 
 namespace troupe::director_rule_test {
-
 namespace {
 
 using phase = director_rule::phase;
@@ -92,8 +91,6 @@ public:
 
   director_rule rule;
 };
-
-} // namespace
 
 TEST(director_rule, a_plain_run_publishes_each_epoch_and_ends_with_the_last) {
   story run{six_steps()};
@@ -322,8 +319,6 @@ TEST(director_rule, a_row_waits_for_the_hash_of_its_version) {
 
 // A request to stop can come at any moment of a run: these are the moments.
 
-namespace {
-
 using decisions = director_decisions;
 
 const batch_sums train{8, 8, 0, 0};
@@ -394,8 +389,6 @@ TEST(leave_rule, worker_stays_for_a_moment_and_longer_while_the_run_stops) {
   EXPECT_FALSE(rule.is_due(true, at(20'099)));
   EXPECT_TRUE(rule.is_due(true, at(20'100))) << "supervisors wait for 30 s";
 }
-
-} // namespace
 
 TEST(director_stop, the_named_version_is_the_last) {
   auto rule = begun();
@@ -530,4 +523,5 @@ TEST(director_stop, asked_twice_is_as_good_as_once) {
   EXPECT_EQ(rule.on_stop_requested(), decisions{}) << "after the end";
 }
 
+} // namespace
 } // namespace troupe::director_rule_test

@@ -14,7 +14,6 @@
 #include <vector>
 
 namespace troupe::director_walk_test {
-
 namespace {
 
 using test::company_walk;
@@ -294,8 +293,6 @@ std::set<stop_reason> walk_seeds(trouble kind) {
 using reasons = std::set<stop_reason>;
 using enum stop_reason;
 
-} // namespace
-
 TEST(director_walk, undisturbed_runs_end_where_a_loop_over_the_steps_ends) {
   EXPECT_EQ(walk_seeds(trouble::none), (reasons{epochs, steps, target_loss, patience}));
 }
@@ -327,8 +324,6 @@ TEST(director_walk, a_stop_and_a_divergence_give_one_end) {
 
 // A run that ended and is made longer is the run that never stopped, wherever it was cut: all cuts
 // of a small plan, under all rules that read results.
-
-namespace {
 
 /// One way to run 4 epochs of 3 steps.
 struct rules {
@@ -411,8 +406,6 @@ void for_all_rules(Function check) {
 
 constexpr uint64_t last_cut = 11;
 
-} // namespace
-
 TEST(director_longer, a_run_made_longer_anywhere_is_the_run_that_never_stopped) {
   size_t off_grid_best_count = 0;
   for_all_rules([&](const rules& x) {
@@ -492,4 +485,5 @@ TEST(director_longer, the_end_is_the_best_again_when_it_is_all_that_is_left) {
   });
 }
 
+} // namespace
 } // namespace troupe::director_walk_test

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 namespace troupe::hold_rule_test {
-
 namespace {
 
 using phase = hold_rule::phase;
@@ -32,8 +31,6 @@ hold_rule holding() {
   rule.on_stop_requested();
   return rule;
 }
-
-} // namespace
 
 TEST(hold_rule, asks_all_that_compute_or_hold_spans) {
   hold_rule rule;
@@ -108,4 +105,5 @@ TEST(hold_rule, once_named_it_is_said_again_and_rises_with_a_start_beyond_it_onl
   EXPECT_EQ(rule.on_stop_requested(), hold_decisions{});
 }
 
+} // namespace
 } // namespace troupe::hold_rule_test

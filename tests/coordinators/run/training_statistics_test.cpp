@@ -5,14 +5,11 @@
 #include <stdexcept>
 
 namespace troupe::training_statistics_test {
-
 namespace {
 
 moment at(int64_t ms) {
   return moment{} + milliseconds{ms};
 }
-
-} // namespace
 
 TEST(training_statistics, say_who_was_last_and_by_how_much) {
   training_statistics x{3};
@@ -171,8 +168,6 @@ TEST(training_statistics, know_their_trainers) {
   EXPECT_THROW(x.of(1), std::out_of_range);
 }
 
-namespace {
-
 replica_statistics::place place(const std::string& process, bool computes = true) {
   static size_t number = 0; // nobody shares a model
   return {{process, 0}, computes, number++};
@@ -205,8 +200,6 @@ const trainer_statistics& of(const std::vector<named_statistics>& figures,
       return one.figures;
   throw std::out_of_range(who.process);
 }
-
-} // namespace
 
 TEST(replica_statistics, say_by_name_who_came_last) {
   replica_statistics x;
@@ -342,4 +335,5 @@ TEST(boundary_waits, waits_for_who_is_gone_are_nobodys) {
   EXPECT_EQ(of(figures, back).waited, milliseconds{30});
 }
 
+} // namespace
 } // namespace troupe::training_statistics_test

@@ -8,7 +8,6 @@
 #include <random>
 
 namespace troupe::waits_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -181,8 +180,6 @@ slow_watch after(int seconds, const std::vector<second_of>& all) {
   return watch;
 }
 
-} // namespace
-
 TEST(slow_watch, who_computes_longer_than_others_is_named_after_a_whole_window) {
   const std::vector<second_of> all{{"a"}, {"b", 100, 95, 620, 930}, {"c"}};
   EXPECT_FALSE(after(9, all).slow());
@@ -249,8 +246,6 @@ TEST(slow_watch, what_is_over_is_forgotten_and_another_life_begins_anew) {
 
 // What processes report of versions: the same figures and hashes in whatever order parts come, and nothing of what is none of the
 // job's.
-
-namespace {
 
 // Chunks have 256 rows: three of test rows, two of validation rows.
 constexpr evaluation_rows rows{600, 300};
@@ -363,8 +358,6 @@ TEST(version_times, a_run_without_rows_takes_no_more_memory_with_time) {
   EXPECT_EQ(times.of(99'950), 99'950);
 }
 
-} // namespace
-
 TEST(version_metrics, figures_are_there_once_all_chunks_are) {
   version_metrics book{some_metrics(), rows};
   const metric_figures none{
@@ -414,4 +407,5 @@ TEST(version_metrics, takes_nothing_that_is_none_of_the_job) {
   EXPECT_EQ(without.figures_of(1), metric_figures{});
 }
 
+} // namespace
 } // namespace troupe::waits_test

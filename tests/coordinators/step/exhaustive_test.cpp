@@ -12,7 +12,6 @@
 #include <vector>
 
 namespace troupe::exhaustive_test {
-
 namespace {
 
 using namespace test;
@@ -120,8 +119,6 @@ cluster_plan steps_of_one_row(size_t count) {
       .row_count = count, .batch_size = 1, .slice_count = 2, .epoch_count = 1, .step_limit = {}}};
 }
 
-} // namespace
-
 TEST(exhaustive, a_crash_and_a_duplicate_in_any_order_change_nothing) {
   EXPECT_GT(explore(two_steps(), {.crashes = 1, .duplicates = 1}).world_count, 50'000u);
 }
@@ -162,4 +159,5 @@ TEST(exhaustive, a_stop_counts_on_nobody_who_was_lost_and_goes_on) {
   EXPECT_GT(explore(known, {.suspicions = 1, .stops = 1}).world_count, 50'000u);
 }
 
+} // namespace
 } // namespace troupe::exhaustive_test

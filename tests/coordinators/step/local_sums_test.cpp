@@ -13,7 +13,6 @@
 #include <set>
 
 namespace troupe::local_sums_test {
-
 namespace {
 
 constexpr auto add = reduction_plan::add;
@@ -32,8 +31,6 @@ timeline plan_of(size_t slice_count, size_t row_count = 16) {
 local_sums::sum alone(const tree_node& node) {
   return {node, {node}, {{0}}};
 }
-
-} // namespace
 
 TEST(local_sums, the_parts_of_all_replicas_make_one_sum) {
   local_sums rule{plan_of(8)};
@@ -169,12 +166,8 @@ TEST(local_sums, nothing_that_was_computed_is_kept_back) {
   }
 }
 
-namespace {
-
 using numbers = std::vector<double>;
 using enum sums_verdict;
-
-} // namespace
 
 TEST(sums_rule, is_complete_when_every_block_is_known) {
   sums_rule rule{3};
@@ -289,4 +282,5 @@ TEST(gradients_coordinator, penalizes_what_its_layout_does_not_call_a_bias) {
   EXPECT_THROW(mismatched.set_parameters(std::vector<float>{1, 2, 3}), std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::local_sums_test

@@ -14,7 +14,6 @@
 #include <array>
 
 namespace troupe::properties_test {
-
 namespace {
 
 using test::sum_along_tree;
@@ -36,8 +35,6 @@ template <class Property>
 void expect(Property property) {
   EXPECT_TRUE(rc::check(property));
 }
-
-} // namespace
 
 TEST(properties, largest_nodes_cover_a_range_and_no_two_of_them_are_siblings) {
   expect([] {
@@ -199,4 +196,5 @@ TEST(properties, the_stop_rule_remembers_the_best_and_counts_from_there) {
   });
 }
 
+} // namespace
 } // namespace troupe::properties_test

@@ -6,7 +6,6 @@
 #include <random>
 
 namespace troupe::replica_rule_test {
-
 namespace {
 
 using action = replica_rule::action;
@@ -174,8 +173,6 @@ private:
   uint64_t lag_max_ = 0;
 };
 
-} // namespace
-
 TEST(replica_rule, it_waits_for_every_shard_before_it_computes) {
   replica_rule rule{six_steps(), 2};
   rule.set_horizon({6, true});
@@ -336,4 +333,5 @@ TEST(replica_rule, no_interleaving_of_shards_breaks_its_promises) {
   EXPECT_GE(lag_max, 3u) << "some replicas must have lagged by several versions";
 }
 
+} // namespace
 } // namespace troupe::replica_rule_test

@@ -8,7 +8,6 @@
 #include <random>
 
 namespace troupe::shard_rule_test {
-
 namespace {
 
 using test::sum_along_tree;
@@ -152,8 +151,6 @@ private:
   std::vector<traced> values_; ///< of held_
 };
 
-} // namespace
-
 TEST(shard_rule, contributions_to_other_steps_are_stale_or_early) {
   shard_rule rule{eight_slices(), 2};
   EXPECT_EQ(verdict_of(rule, 1, {0, 1}), verdict::stale);
@@ -258,4 +255,5 @@ TEST(shard_rule, any_rain_of_contributions_gives_the_same_additions) {
   }
 }
 
+} // namespace
 } // namespace troupe::shard_rule_test

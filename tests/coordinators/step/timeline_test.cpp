@@ -7,12 +7,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <set>
 
 namespace troupe::timeline_test {
-
 namespace {
 
 // 10 rows in batches of 4: steps of 4, 4 and 2 rows; 2 slices; 3 epochs.
@@ -30,8 +28,6 @@ std::vector<uint64_t> evaluated_versions(const timeline& plan) {
 
 using versions = std::vector<uint64_t>;
 constexpr auto countless = std::numeric_limits<uint64_t>::max();
-
-} // namespace
 
 TEST(timeline, an_epoch_takes_all_rows_and_its_last_step_what_is_left) {
   const auto plan = ten_rows();
@@ -232,11 +228,7 @@ TEST(timeline, rows_before_a_version_are_those_of_its_steps) {
             std::numeric_limits<uint64_t>::max());
 }
 
-namespace {
-
 using ranges = std::vector<index_range>;
-
-} // namespace
 
 TEST(placement, parts_are_contiguous_and_differ_by_at_most_one) {
   EXPECT_EQ(split_evenly(7, 3), (ranges{{0, 2}, {2, 4}, {4, 7}}));
@@ -314,8 +306,6 @@ TEST(placement, one_replica_has_one_thread_unless_its_update_is_long) {
   EXPECT_EQ(useful_threads({128, size_t{1} << 62, true, 2}, 8), 8u);
 }
 
-namespace {
-
 lane_options some_lanes(size_t rows, size_t batch, size_t slices, size_t chunk_rows,
                         size_t window_chunks) {
   lane_options result;
@@ -345,8 +335,6 @@ std::vector<uint32_t> rows_of(const lane_order& lanes, const lane_epoch& order, 
   }
   return result;
 }
-
-} // namespace
 
 // Any shape: rows, batches, slices, chunks and windows by seed.
 TEST(lane_order, each_epoch_visits_each_row_once_and_slices_keep_their_counts) {
@@ -428,4 +416,5 @@ TEST(lane_order, chunks_without_the_timelines_rows_are_refused) {
   EXPECT_THROW(lane_order{options}, std::invalid_argument);
 }
 
+} // namespace
 } // namespace troupe::timeline_test

@@ -28,7 +28,6 @@
 #include <vector>
 
 namespace troupe::carriers_test {
-
 namespace {
 
 tensor_piece piece_of(uint64_t key, size_t count) {
@@ -393,5 +392,4 @@ TEST(shared_slots, takes_only_memory_that_cannot_shrink) {
 }
 
 } // namespace
-
 } // namespace troupe::carriers_test

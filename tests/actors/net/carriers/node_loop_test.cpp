@@ -21,7 +21,6 @@
 #include <thread>
 
 namespace troupe::node_loop_test {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -49,8 +48,6 @@ protected:
   std::optional<caf::actor_system> system_;
   std::shared_ptr<node_loop> loop_;
 };
-
-} // namespace
 
 // There and back many times: a wake that is lost would stop it.
 TEST_F(one_worker, takes_turns_itself_while_it_waits_for_them) {
@@ -124,4 +121,5 @@ TEST_F(one_worker, hears_of_sockets_asleep_or_not) {
   EXPECT_TRUE(becomes(is_over));
 }
 
+} // namespace
 } // namespace troupe::node_loop_test

@@ -15,7 +15,6 @@
 #include <vector>
 
 namespace troupe::piece_stream_test {
-
 namespace {
 
 tensor_piece piece_of(uint64_t key, size_t count, float first) {
@@ -298,5 +297,4 @@ TEST(carried_frame, refuses_what_no_frame_says) {
 }
 
 } // namespace
-
 } // namespace troupe::piece_stream_test

@@ -28,7 +28,6 @@
 #include <set>
 
 namespace troupe::networked_collective_test {
-
 namespace {
 
 using floats = std::vector<float>;
@@ -205,8 +204,6 @@ std::string problem_of(networked_collective& here) {
   }
 }
 
-} // namespace
-
 TEST(networked_collective, gives_the_bits_of_one_process_whichever_way_pieces_go) {
   const auto expected = by_rule(4);
   for (const auto way : {carrier_choice::automatic, carrier_choice::messages,
@@ -308,8 +305,6 @@ TEST(networked_collective, expects_a_plan_that_can_work) {
 }
 
 // Carriers of two processes' members, in one: each with its thread, and members that write down what comes.
-
-namespace {
 
 using namespace std::chrono_literals;
 
@@ -430,5 +425,4 @@ TEST_F(two_processes, are_lost_to_each_others_members_when_a_carrier_breaks) {
 }
 
 } // namespace
-
 } // namespace troupe::networked_collective_test

@@ -12,13 +12,9 @@
 #include <memory>
 
 namespace troupe::gate_test {
-
 namespace {
 
-using test::facts_of;
-using test::logged_gate;
-using test::options_of;
-using test::raw_client;
+using namespace test;
 
 gate_options dialling(const std::string& name, const std::string& to, uint16_t port) {
   auto options = options_of(name);
@@ -340,5 +336,4 @@ TEST(gate, a_director_of_an_older_term_is_kept_waiting) {
 }
 
 } // namespace
-
 } // namespace troupe::gate_test

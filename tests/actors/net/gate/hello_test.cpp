@@ -5,7 +5,6 @@
 #include <random>
 
 namespace troupe::hello_test {
-
 namespace {
 
 using test::facts_of;
@@ -309,5 +308,4 @@ TEST(greeting, an_answer_without_a_hello_can_only_refuse) {
 }
 
 } // namespace
-
 } // namespace troupe::hello_test

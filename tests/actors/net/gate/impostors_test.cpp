@@ -26,11 +26,9 @@
 #include <vector>
 
 namespace troupe::impostors_test {
-
 namespace {
 
-using test::facts_of;
-using test::hours_around_now;
+using namespace test;
 
 // Impostors: whatever may answer at the address of a process that is not there. Each
 // listens on a port and does one thing to whoever comes, with a certificate of its own or in the
@@ -172,10 +170,6 @@ std::vector<impostor_kind> all_impostors(const identity_texts& authority, const 
   return result;
 }
 
-using test::logged_gate;
-using test::options_of;
-using test::some_authority;
-
 /// For c, which dials a, the director, and b.
 struct cluster_keys {
   some_authority authority;
@@ -262,5 +256,4 @@ TEST(impostors, who_proves_its_name_is_heard) {
 }
 
 } // namespace
-
 } // namespace troupe::impostors_test

@@ -15,17 +15,11 @@
 
 #include <array>
 #include <chrono>
-#include <memory>
 
 namespace troupe::secured_gate_test {
-
 namespace {
 
-using test::hours_around_now;
-using test::logged_gate;
-using test::options_of;
-using test::raw_client;
-using test::some_authority;
+using namespace test;
 
 gate_options secured(const std::string& name, const tls_files& files) {
   auto options = options_of(name);
@@ -378,5 +372,4 @@ TEST(secured_gate, a_cluster_trains_the_same_bits_and_answers_visitors_of_its_au
 }
 
 } // namespace
-
 } // namespace troupe::secured_gate_test

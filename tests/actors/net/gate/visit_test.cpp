@@ -16,15 +16,10 @@
 #include <thread>
 
 namespace troupe::visit_test {
-
 namespace {
 
 using nlohmann::json;
-using test::facts_of;
-using test::logged_gate;
-using test::options_of;
-using test::raw_client;
-using test::three_nodes;
+using namespace test;
 
 visit_request asking(const std::string& version) {
   return {protocol_number, version, "status"};
@@ -173,5 +168,4 @@ TEST(visit, a_refusal_is_never_a_good_end_and_moves_no_terminal) {
 }
 
 } // namespace
-
 } // namespace troupe::visit_test

@@ -28,7 +28,6 @@
 #include <vector>
 
 namespace troupe::broken_wire_test {
-
 namespace {
 
 // A relay between two ports of this machine: a wire that a test can cut, or make silent, or that
@@ -159,9 +158,7 @@ private:
   std::thread thread_;
 };
 
-using test::bringing;
-using test::plan_of;
-using test::test_cluster;
+using namespace test;
 
 /// Two blocks of parameters; trains until it is stopped.
 job endless_job() {
@@ -360,5 +357,4 @@ TEST(links, a_farewell_counts_from_the_director_alone) {
 }
 
 } // namespace
-
 } // namespace troupe::broken_wire_test

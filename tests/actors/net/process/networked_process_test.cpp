@@ -34,13 +34,9 @@
 #include <thread>
 
 namespace troupe::networked_process_test {
-
 namespace {
 
-using test::bringing;
-using test::plan_of;
-using test::test_cluster;
-using test::values_of;
+using namespace test;
 
 std::vector<float> alone(const job& x) {
   return values_of(test::train_on(2, x).parameters);
@@ -361,8 +357,6 @@ std::string identity() {
   return to_string(system.node()).substr(0, 38);
 }
 
-} // namespace
-
 // By process number and network card they are one.
 TEST(node_identity, is_another_each_time) {
   const auto first = identity();
@@ -371,8 +365,6 @@ TEST(node_identity, is_another_each_time) {
 }
 
 // A listening socket that whoever started this process has bound: the gate takes it as it is.
-
-namespace {
 
 // Bound to any port of the address, as `troupe launch` leaves it.
 int bound_socket(uint32_t address) {
@@ -468,8 +460,6 @@ outcome train_in_two(const job& x, const std::function<void(networked_options&)>
   return found;
 }
 
-} // namespace
-
 TEST(model_in_files, result_and_model_file_are_those_of_memory_and_nothing_is_left) {
   const temporary_folder folder, scratch;
   for (const bool keeps_best : {true, false}) {
@@ -520,4 +510,5 @@ TEST(model_in_files, what_goes_on_from_a_checkpoint_takes_its_best_version_from_
   EXPECT_EQ(store->versions(), versions);
 }
 
+} // namespace
 } // namespace troupe::networked_process_test

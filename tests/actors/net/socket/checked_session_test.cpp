@@ -17,7 +17,6 @@
 #include <string>
 
 namespace troupe::checked_session_test {
-
 namespace {
 
 struct pair_of_sockets {
@@ -193,5 +192,4 @@ TEST(socket_address, one_that_the_system_cannot_name_is_unknown) {
 }
 
 } // namespace
-
 } // namespace troupe::checked_session_test
