@@ -307,6 +307,8 @@ std::string to_string(fault_kind x) {
 }
 
 const std::vector<workload>& workloads() {
+  using enum consistency_kind;
+  constexpr auto at_end = agreement::end;
   static const std::vector<workload> all{
     {"peer", linear_job(), peers, many},
     {"server", linear_job(), servers, one},
@@ -321,30 +323,9 @@ const std::vector<workload>& workloads() {
     {"diskless", linear_job(), spares, peers, false, {}, true},
     {"rounds", rounds_job(), trainers, servant, false, {}, false, agreement::result},
     {"elastic", elastic_job(), servant, trainers, false, {90'000, 3000}, false, agreement::result},
-    {"asynchronous",
-     kept_job(consistency_kind::asynchronous),
-     trainers,
-     servant,
-     false,
-     {},
-     false,
-     agreement::end},
-    {"bounded",
-     kept_job(consistency_kind::bounded),
-     servant,
-     trainers,
-     false,
-     {18'000, 1500},
-     false,
-     agreement::end},
-    {"first",
-     kept_job(consistency_kind::half_synchronous),
-     trainers,
-     trainers,
-     false,
-     {},
-     false,
-     agreement::end},
+    {"asynchronous", kept_job(asynchronous), trainers, servant, false, {}, false, at_end},
+    {"bounded", kept_job(bounded), servant, trainers, false, {18'000, 1500}, false, at_end},
+    {"first", kept_job(half_synchronous), trainers, trainers, false, {}, false, at_end},
     {"tensor", split_job(2, 1), pair, stages, true, {18'000, 1500}},
     {"pipeline", staged_job(), stages, grid, false, {18'000, 1500}},
     {"grid", split_job(2, 2), grid, uneven, true, {18'000, 1500}},

@@ -18,6 +18,7 @@
 #include "actors/run/train.hpp"
 #include "coordinators/base/moment.hpp"
 #include "tests/simulation/dice.hpp"
+#include "tests/support/testing_system.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -41,23 +42,8 @@ enum class machine_state : uint8_t { down, running, frozen };
 /// Where lines for people go; empty: nowhere.
 using trace_sink = std::function<void(duration since_begin, const std::string& line)>;
 
-/// An actor system whose actors run when the world says so, with Troupe's messages. Worlds use one
-/// system one after the other. It may not outlive main: libraries beneath it clean up after
-/// themselves there.
-class testing_system {
-public:
-  testing_system() {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_.emplace(config_);
-  }
-
-  caf::actor_system& get() { return *system_; }
-
-private:
-  caf::actor_system_config config_;
-  std::optional<caf::actor_system> system_;
-};
+/// Worlds use one system one after the other.
+using test::testing_system;
 
 class world {
 public:

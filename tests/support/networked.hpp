@@ -163,4 +163,11 @@ private:
   std::vector<std::unique_ptr<test_node>> nodes_;
 };
 
+/// All of them, started.
+inline test_cluster started(const job& x, troupe::cluster_plan plan) {
+  test_cluster result{x, std::move(plan)};
+  result.start_all();
+  return result;
+}
+
 } // namespace troupe::test

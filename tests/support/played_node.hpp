@@ -8,16 +8,14 @@
 #pragma once
 
 #include "actors/node/node.hpp"
-#include "actors/protocol/boundary_messages.hpp"
 #include "actors/run/train.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/network/neural_network.hpp"
+#include "tests/support/heard.hpp"
 #include "tests/support/payloads.hpp"
+#include "tests/support/testing_system.hpp"
 
 #include <caf/actor_cast.hpp>
-#include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
-#include <caf/scheduler/test_coordinator.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
@@ -31,79 +29,7 @@
 
 namespace troupe::test {
 
-/// What one neighbour heard, kind by kind.
-struct heard {
-  std::vector<training_report> reports{};
-  std::vector<not_finite_report> not_finite{};
-  std::vector<evaluation> evaluations{};
-  std::vector<span_hash> hashes{};
-  std::vector<node_report> nodes{};
-  std::vector<sent_piece> pieces{};
-  std::vector<sent_want> wants{};
-  std::vector<sent_credit> credits{};
-  std::vector<sent_stamp> stamps{}; ///< alone
-  std::vector<shard_numbers> numbers{};
-  std::vector<hold_answer> holds{};
-  trainer_figures figures{}; ///< what the shard says of everybody
-  std::vector<block_sums> norms{};
-  std::vector<order_header> orders{};
-  std::vector<result_header> results{};
-  std::vector<view> views{};
-  std::vector<contribution> contributions{};
-  std::vector<parameter_span> spans{};
-  std::vector<horizon> horizons{};
-  std::vector<shard_start> starts{};
-  std::vector<summation> summations{};
-  std::vector<uint64_t> rounds{}; ///< of holds
-};
-
-template <class T>
-auto note(std::vector<T>& where) {
-  return [&where](const T& news) { where.push_back(news); };
-}
-
-inline director_link_actor::behavior_type played_director(director_link_actor::pointer,
-                                                          heard* notes) {
-  return {note(notes->pieces),  note(notes->wants),      note(notes->credits),
-          note(notes->stamps),  note(notes->reports),    note(notes->evaluations),
-          note(notes->hashes),  note(notes->not_finite), note(notes->nodes),
-          note(notes->numbers), note(notes->holds)};
-}
-
-inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) {
-  return {note(notes->pieces),        note(notes->wants),         note(notes->credits),
-          note(notes->stamps),        [](const cluster_view&) {}, [](const directive&) {},
-          [](const hold_request&) {}, note(notes->numbers),       note(notes->orders),
-          note(notes->results)};
-}
-
-inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard* notes) {
-  return {note(notes->views),
-          note(notes->spans),
-          note(notes->horizons),
-          [=](atom::hold, uint64_t round) { notes->rounds.push_back(round); },
-          note(notes->summations),
-          [](const boundary&) {},
-          [](const segment_parameters&) {},
-          [](atom::tick) {},
-          [](atom::status) {
-            return replica_status{4, 5, 6};
-          }};
-}
-
-inline shard_actor::behavior_type played_shard(shard_actor::pointer, heard* notes) {
-  return {note(notes->views),
-          note(notes->contributions),
-          note(notes->norms),
-          note(notes->starts),
-          note(notes->horizons),
-          [](atom::pull, uint64_t) -> caf::result<parameter_span> {
-            return caf::make_error(protocol_error::version_not_held);
-          },
-          [=](atom::figures) { return notes->figures; }};
-}
-
-class played_node {
+class played_node : public testing_system {
 public:
   static constexpr size_t parameter_count = 6000;
   static constexpr size_t here_count = block_size; ///< elements of the shard here
@@ -111,10 +37,6 @@ public:
 
   explicit played_node(size_t slot_count = 0, size_t credit_bytes = link_credit_bytes,
                        size_t replica_count = 1) {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_.emplace(config_);
-    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
     neural_network_options line;
     line.features = parameter_count - 1;
     line.outputs = 1;
@@ -156,8 +78,6 @@ public:
     end(stranger_actor_);
     run();
   }
-  played_node(const played_node&) = delete;
-  played_node& operator=(const played_node&) = delete;
 
   template <class... Ts>
   void tell(const Ts&... message) {
@@ -240,13 +160,6 @@ public:
     run();
   }
 
-  /// Runs until nobody has anything to do.
-  void run() {
-    while (scheduler_->try_run_once()) {
-    }
-  }
-
-  caf::actor_system& system() { return *system_; }
   const local_node_actor& node() const { return node_; }
   /// Somebody for a name of the test's own.
   const node_actor& third() const { return stranger_actor_; }
@@ -254,14 +167,24 @@ public:
   heard director, there, stranger, replica, shard;
 
 private:
-  caf::actor_system_config config_;
-  std::optional<caf::actor_system> system_;
-  caf::scheduler::test_coordinator* scheduler_ = nullptr;
   replica_actor replica_actor_;
   shard_actor shard_actor_;
   director_link_actor director_actor_;
   node_actor there_actor_, stranger_actor_;
   local_node_actor node_;
+};
+
+/// One that has a view of both processes.
+struct begun_node : played_node {
+  explicit begun_node(size_t slot_count = 0, size_t credit_bytes = link_credit_bytes)
+    : played_node(slot_count, credit_bytes) {
+    begin();
+  }
+};
+
+/// And all of version 0.
+struct node_at_start : begun_node {
+  node_at_start() { give_version(0); }
 };
 
 /// What is at elements [first, first + size): their numbers.

@@ -8,11 +8,11 @@
 #include "actors/run/company.hpp"
 #include "actors/run/job_data.hpp"
 #include "actors/run/train.hpp"
+#include "tests/support/testing_system.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
-#include <caf/scheduler/test_coordinator.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
@@ -119,13 +119,9 @@ inline company_outcome train_company(size_t threads, const job& x, const company
 
 /// Whole runs on one thread: the next message is drawn from a seed, order between two given actors
 /// is kept, and time stands still.
-class ordered_company {
+class ordered_company : testing_system {
 public:
   explicit ordered_company(const job& x, company_options options = {}) {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_ = std::make_unique<caf::actor_system>(config_);
-    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
     options.director_detached = false;
     options.shard_count = options.shard_count.value_or(2);
     const auto data = load_data(x);
@@ -135,8 +131,7 @@ public:
 
   ~ordered_company() {
     company_.reset();
-    while (scheduler_->try_run_once()) {
-    }
+    testing_system::run();
   }
 
   const company& actors() const { return *company_; }
@@ -200,9 +195,6 @@ public:
   std::vector<training_progress> progress;
 
 private:
-  caf::actor_system_config config_;
-  std::unique_ptr<caf::actor_system> system_;
-  caf::scheduler::test_coordinator* scheduler_ = nullptr;
   std::unique_ptr<company> company_;
   std::unique_ptr<caf::scoped_actor> self_;
 };

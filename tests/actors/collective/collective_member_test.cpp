@@ -3,11 +3,9 @@
 
 #include "actors/collective/collective_member.hpp"
 #include "tests/support/payloads.hpp"
+#include "tests/support/testing_system.hpp"
 
-#include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
 #include <caf/event_based_actor.hpp>
-#include <caf/scheduler/test_coordinator.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
@@ -42,15 +40,8 @@ caf::behavior caller(caf::event_based_actor* self, const caf::actor& member,
 }
 
 /// Messages are delivered when asked for, and time moves when told to.
-class collective_members : public testing::Test {
+class collective_members : public testing::Test, public test::testing_system {
 protected:
-  collective_members() {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_ = std::make_unique<caf::actor_system>(config_);
-    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
-  }
-
   ~collective_members() override {
     members_.clear();
     for (const auto& one : callers_)
@@ -59,21 +50,16 @@ protected:
     pass(collective_tick_interval);
   }
 
-  void deliver() {
-    while (scheduler_->try_run_once()) {
-    }
-  }
-
   void pass(milliseconds time) {
     for (milliseconds passed{0}; passed < time; passed += collective_tick_interval) {
       scheduler_->advance_time(collective_tick_interval);
-      deliver();
+      run();
     }
   }
 
   void make(size_t member_count) {
     members_ = spawn_collective(*system_, {member_count, deadline, 0});
-    deliver();
+    run();
   }
 
   template <class... Arguments>
@@ -81,18 +67,15 @@ protected:
     auto result = std::make_shared<answer>();
     callers_.push_back(system_->spawn(caller, caf::actor_cast<caf::actor>(members_[member]),
                                       caf::make_message(arguments...), result));
-    deliver();
+    run();
     return result;
   }
 
   void kill(size_t member) {
     caf::anon_send_exit(members_[member], caf::exit_reason::kill);
-    deliver();
+    run();
   }
 
-  caf::actor_system_config config_;
-  std::unique_ptr<caf::actor_system> system_;
-  caf::scheduler::test_coordinator* scheduler_ = nullptr;
   std::vector<collective_member_actor> members_;
   std::vector<caf::actor> callers_;
 };
@@ -156,7 +139,7 @@ TEST_F(collective_members, a_member_that_nobody_holds_ends_and_is_named) {
   make(2);
   const auto first = call(0, atom::barrier_v, uint64_t{0});
   members_.pop_back();
-  deliver();
+  run();
   expect_problem(first, "round 0: member 1 is lost: exit_reason(unreachable)");
 }
 
@@ -200,7 +183,7 @@ TEST_F(collective_members, a_part_that_comes_twice_or_late_changes_nothing) {
   const auto send_twice = [&] {
     caf::anon_send(members_[0], part);
     caf::anon_send(members_[0], part);
-    deliver();
+    run();
   };
   send_twice();
   const auto first = call(0, atom::all_reduce_v, uint64_t{0}, payload_of({1}));
@@ -224,12 +207,12 @@ TEST_F(collective_members, a_member_of_another_mind_fails_the_round_for_all_by_n
 TEST_F(collective_members, a_group_is_known_before_the_first_call_and_has_all_members) {
   const auto lonely = system_->spawn(collective_member, collective_member_options{{2}, 0});
   members_ = {lonely};
-  deliver();
+  run();
   expect_problem(call(0, atom::barrier_v, uint64_t{0}), "round 0: the group is not known yet");
   caf::scoped_actor self{*system_};
   self->monitor(lonely);
   caf::anon_send(lonely, collective_group{{lonely}});
-  deliver();
+  run();
   std::string reason;
   self->receive([&](const caf::down_msg& down) { reason = reason_text(*system_, down.reason); },
                 caf::after(std::chrono::seconds{0}) >> [] {});

@@ -2,14 +2,13 @@
 // processes are played; time is virtual.
 
 #include "actors/director/director.hpp"
-#include "actors/protocol/order_messages.hpp"
 #include "actors/run/train.hpp"
+#include "tests/support/heard.hpp"
 #include "tests/support/training.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/io/middleman.hpp>
-#include <caf/scheduler/test_coordinator.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
@@ -20,20 +19,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-node_actor::behavior_type deaf_node() {
-  return {[](const sent_piece&) {},   [](const sent_want&) {},     [](const sent_credit&) {},
-          [](const sent_stamp&) {},   [](const cluster_view&) {},  [](const directive&) {},
-          [](const hold_request&) {}, [](const shard_numbers&) {}, [](const order_header&) {},
-          [](const result_header&) {}};
-}
-
-class watched_director {
+class watched_director : public test::testing_system {
 public:
   explicit watched_director(model_split split = {}) {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_.emplace(config_);
-    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
     self_.emplace(*system_);
     director_options options;
     options.rule.plan = {
@@ -48,7 +36,7 @@ public:
     director_ = system_->spawn(director, options);
     caf::anon_send(director_, atom::watch_v, caf::actor_cast<observer_actor>(*self_));
     for (size_t i = 0; i < 2; ++i)
-      nodes_.push_back(system_->spawn(deaf_node));
+      nodes_.push_back(system_->spawn(test::played_peer, &unread_));
     caf::anon_send(director_, atom::begin_v);
     run();
   }
@@ -59,11 +47,23 @@ public:
     caf::anon_send_exit(director_, caf::exit_reason::user_shutdown);
     run();
   }
-  watched_director(const watched_director&) = delete;
-  watched_director& operator=(const watched_director&) = delete;
 
   void join(size_t node, uint64_t incarnation = 7) {
     tell(member{names[node], incarnation, node + 1, 1 - node}, nodes_[node]);
+  }
+
+  void join_both() {
+    join(0);
+    join(1);
+  }
+
+  /// What the owner of the parameters says of its version.
+  void progress(uint64_t to) {
+    training_report news;
+    news.term = 1;
+    news.version = to;
+    news.sums.sample_count = 8;
+    tell(news);
   }
 
   void report(size_t node, uint64_t held, std::vector<awaited> waits = {}) {
@@ -121,17 +121,10 @@ public:
 private:
   static constexpr const char* names[] = {"a", "b"};
 
-  void run() {
-    while (scheduler_->try_run_once()) {
-    }
-  }
-
-  caf::actor_system_config config_;
-  std::optional<caf::actor_system> system_;
-  caf::scheduler::test_coordinator* scheduler_ = nullptr;
   std::optional<caf::scoped_actor> self_;
   director_actor director_;
   std::vector<node_actor> nodes_;
+  test::heard unread_;
 };
 
 using texts = std::vector<std::string>;
@@ -167,14 +160,9 @@ TEST(director_status, a_stop_ends_a_wait_for_others) {
 
 TEST(director_status, says_who_holds_up_the_run_and_that_it_goes_on) {
   watched_director run;
-  run.join(0);
-  run.join(1);
+  run.join_both();
   run.lines();
-  training_report progress;
-  progress.term = 1;
-  progress.version = 3;
-  progress.sums.sample_count = 8;
-  run.tell(progress);
+  run.progress(3);
   for (uint64_t second = 0; second < 3; ++second) {
     run.report(0, 3, {{"b", "gradients of step 3, slices 2-3"}});
     if (second == 0)
@@ -194,13 +182,8 @@ TEST(director_status, says_who_holds_up_the_run_and_that_it_goes_on) {
 
 TEST(director_status, says_how_many_steps_a_roll_back_undoes) {
   watched_director run;
-  run.join(0);
-  run.join(1);
-  training_report progress;
-  progress.term = 1;
-  progress.version = 3;
-  progress.sums.sample_count = 8;
-  run.tell(progress);
+  run.join_both();
+  run.progress(3);
   run.wait(100ms);
   run.lines();
   run.join(0, 8); // the owner of all parameters has begun anew
@@ -213,8 +196,7 @@ TEST(director_status, says_how_many_steps_a_roll_back_undoes) {
 
 TEST(director_status, a_run_that_moves_says_nothing) {
   watched_director run;
-  run.join(0);
-  run.join(1);
+  run.join_both();
   for (uint64_t version = 1; version < 20; ++version) {
     run.report(0, version, {{"b", "gradients"}});
     run.report(1, version);
@@ -225,14 +207,9 @@ TEST(director_status, a_run_that_moves_says_nothing) {
 
 TEST(director_status, says_how_fast_training_goes) {
   watched_director run;
-  run.join(0);
-  run.join(1);
+  run.join_both();
   for (uint64_t i = 0; i < 5; ++i) {
-    training_report progress;
-    progress.term = 1;
-    progress.version = 10 + 20 * i;
-    progress.sums.sample_count = 8;
-    run.tell(progress);
+    run.progress(10 + 20 * i);
     if (i < 4)
       run.wait(1000ms);
   }
@@ -248,8 +225,7 @@ TEST(director_status, says_how_fast_training_goes) {
 
 TEST(director_status, shows_what_replicas_did_and_whose_wait_it_was) {
   watched_director run;
-  run.join(0);
-  run.join(1);
+  run.join_both();
   run.figures = {7, {{{"b", 1}, {}}}};
   run.report(0, 5);
   run.figures = {};
@@ -268,8 +244,7 @@ model_split split_over_three() {
 
 TEST(director_status, says_what_each_replica_carries_of_a_split_model) {
   watched_director run{split_over_three()};
-  run.join(0);
-  run.join(1);
+  run.join_both();
   run.figures.replicas = {{{"a", 0}, {}}, {{"b", 1}, {}}, {{"gone", 0}, {}}};
   run.report(0, 5);
   const auto status = run.status();

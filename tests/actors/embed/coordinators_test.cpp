@@ -30,36 +30,25 @@ model_listener_actor::behavior_type keep_models(model_listener_actor::pointer,
 }
 
 /// Messages are delivered when asked for, and time moves when told to.
-class coordinators : public testing::Test {
+class coordinators : public testing::Test, public test::testing_system {
 protected:
-  coordinators() {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_ = std::make_unique<caf::actor_system>(config_);
-    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
-    self_ = std::make_unique<caf::scoped_actor>(*system_);
-  }
+  coordinators() : self_(std::make_unique<caf::scoped_actor>(*system_)) {}
 
   ~coordinators() override {
     for (const auto& handle : started_)
       caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
-    deliver();
-  }
-
-  void deliver() {
-    while (scheduler_->try_run_once()) {
-    }
+    run();
   }
 
   void pass(milliseconds time) {
     scheduler_->advance_time(time);
-    deliver();
+    run();
   }
 
   template <class Handle>
   Handle kept(Handle handle) {
     started_.push_back(caf::actor_cast<caf::actor>(handle));
-    deliver();
+    run();
     return handle;
   }
 
@@ -83,7 +72,7 @@ protected:
   template <class Answer, class Handle, class... Arguments>
   std::optional<Answer> ask(const Handle& whom, const Arguments&... arguments) {
     auto handle = (*self_)->request(whom, std::chrono::minutes{60}, arguments...);
-    deliver();
+    run();
     std::optional<Answer> result;
     if (!(*self_)->has_next_message())
       return result;
@@ -102,9 +91,6 @@ protected:
   }
 
   std::vector<parameter_span> models_; ///< what listeners were sent
-  caf::actor_system_config config_;
-  std::unique_ptr<caf::actor_system> system_;
-  caf::scheduler::test_coordinator* scheduler_ = nullptr;
   std::unique_ptr<caf::scoped_actor> self_;
   std::vector<caf::actor> started_;
 };
@@ -141,7 +127,7 @@ TEST_F(coordinators, a_child_that_is_there_again_counts_its_models_from_one) {
   hand_in(main, {7, 1, payload_of({1, 1}), 10});
   hand_in(main, {7, 2, payload_of({2, 2}), 10});
   caf::anon_send_exit(first, caf::exit_reason::kill);
-  deliver();
+  run();
   const auto unknown = hand_in(main, {7, 1, payload_of({3, 3}), 10});
   EXPECT_EQ(unknown.verdict, parameters_verdict::misfit) << "of which life is it?";
   EXPECT_NE(unknown.reason.find("says where it is"), std::string::npos);
@@ -160,7 +146,7 @@ TEST_F(coordinators, a_round_of_distinct_children_does_not_wait_for_one_that_has
   (*self_)->send(main, uint64_t{2}, child);
   EXPECT_EQ(hand_in(main, {1, 1, payload_of({1, 2}), 10}).verdict, parameters_verdict::waits);
   caf::anon_send_exit(child, caf::exit_reason::kill);
-  deliver();
+  run();
   ASSERT_EQ(models_.size(), 1u) << "merged, and sent to who is left";
   EXPECT_EQ(hand_in(main, {1, 2, payload_of({3, 4}), 10}).verdict, parameters_verdict::merged);
   EXPECT_EQ(main_model(main), (std::vector<float>{3, 4}));
@@ -183,7 +169,7 @@ TEST_F(coordinators, children_that_say_where_they_are_get_the_main_model_until_t
   EXPECT_EQ(models_[0].version, 1u);
   EXPECT_EQ(models_[0].values.values()[1], 2.0f);
   caf::anon_send_exit(child, caf::exit_reason::kill);
-  deliver();
+  run();
   hand_in(main, {1, 2, payload_of({1, 2}), 10});
   EXPECT_EQ(models_.size(), 1u);
 }
@@ -241,7 +227,7 @@ TEST_F(coordinators, a_trainer_beyond_their_number_is_told_when_it_says_where_it
   const auto main = moving({});
   const auto told = [&](uint64_t trainer) {
     auto handle = (*self_)->request(main, std::chrono::minutes{60}, trainer, listener());
-    deliver();
+    run();
     std::string reason;
     handle.receive([] {}, [&](const caf::error& error) { reason = system_->render(error); });
     return reason;
@@ -266,10 +252,10 @@ TEST_F(coordinators, who_is_too_far_ahead_is_answered_when_the_others_have_come)
   const auto behind = ask<gradient_work>(main, atom::pull_v, uint64_t{1}).value();
   ask<gradient_report>(main, gradient_offer{0, ahead.ticket, payload_of({1}), 1});
   auto waiting = (*self_)->request(main, std::chrono::minutes{60}, atom::pull_v, uint64_t{0});
-  deliver();
+  run();
   EXPECT_FALSE((*self_)->has_next_message());
   (*self_)->send(main, gradient_offer{1, behind.ticket, payload_of({1}), 1});
-  deliver();
+  run();
   bool answered = false;
   waiting.receive(
     [&](const gradient_work& work) {
@@ -286,10 +272,10 @@ TEST_F(coordinators, nobody_waits_for_a_trainer_that_has_ended_until_it_is_there
   const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{0}).value();
   ask<gradient_report>(main, gradient_offer{0, work.ticket, payload_of({1}), 1});
   auto waiting = (*self_)->request(main, std::chrono::minutes{60}, atom::pull_v, uint64_t{0});
-  deliver();
+  run();
   EXPECT_FALSE((*self_)->has_next_message());
   caf::anon_send_exit(peer, caf::exit_reason::kill);
-  deliver();
+  run();
   auto verdict = staleness_verdict::wait;
   waiting.receive([&](const gradient_work& next) { verdict = next.verdict; },
                   [](const caf::error&) {});
@@ -305,7 +291,7 @@ TEST_F(coordinators, options_that_do_not_fit_end_the_actor_with_the_reason) {
   const auto main =
     system_->spawn(coordinate_parameters, coordinate_parameters_options{{}, zeros(0)});
   (*self_)->monitor(main);
-  deliver();
+  run();
   std::string reason;
   (*self_)->receive([&](const caf::down_msg& down) { reason = system_->render(down.reason); },
                     caf::after(std::chrono::seconds{0}) >> [] {});
@@ -378,17 +364,13 @@ TEST_F(online_actors, answer_batches_that_do_not_fit) {
 TEST_F(online_actors, answer_pulls_between_batches_and_refuse_more_than_may_wait) {
   auto options = line_options();
   options.rule.queue_max = 3;
-  caf::actor_system_config config;
-  configure(config);
-  config.set("scheduler.policy", caf::atom("testing"));
-  caf::actor_system system{config};
-  auto& scheduler = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
-  const auto learner = system.spawn(online, options);
-  caf::scoped_actor sender{system};
+  test::testing_system in_order;
+  const auto learner = in_order.get().spawn(online, options);
+  caf::scoped_actor sender{in_order.get()};
   for (int i = 0; i < 5; ++i)
     sender->send(learner, online_batch{payload_of({0}), {}, payload_of({1})});
   sender->send(learner, atom::pull_v);
-  scheduler.run();
+  in_order.run();
   std::vector<std::string> answers;
   while (sender->has_next_message())
     sender->receive([&](const online_report& news) { answers.emplace_back(name_of(news.verdict)); },
@@ -398,7 +380,7 @@ TEST_F(online_actors, answer_pulls_between_batches_and_refuse_more_than_may_wait
   EXPECT_EQ(answers, (std::vector<std::string>{"refused-full", "refused-full", "version 0",
                                                "applied", "applied", "applied"}));
   caf::anon_send_exit(learner, caf::exit_reason::user_shutdown);
-  scheduler.run();
+  in_order.run();
 }
 
 TEST_F(online_actors, keep_a_snapshot_that_was_pulled) {

@@ -63,8 +63,11 @@ estimator_options quick() {
   return options;
 }
 
-TEST(estimator, learns_a_plane_and_predicts_points_it_has_not_seen) {
-  const auto rows = plane_rows();
+struct estimators : testing::Test {
+  const std::vector<float> rows = plane_rows();
+};
+
+TEST_F(estimators, learns_a_plane_and_predicts_points_it_has_not_seen) {
   estimator plane{quick()};
   plane.fit(view_of(rows), plane_targets(rows));
   EXPECT_GT(plane.score(view_of(rows), plane_targets(rows)), 0.9999);
@@ -74,8 +77,7 @@ TEST(estimator, learns_a_plane_and_predicts_points_it_has_not_seen) {
   EXPECT_EQ(plane.model().features.mean.size(), 2u);
 }
 
-TEST(estimator, learns_several_targets_at_once) {
-  const auto rows = plane_rows();
+TEST_F(estimators, learns_several_targets_at_once) {
   std::vector<float> targets;
   for (auto y : plane_targets(rows)) {
     targets.push_back(y);
@@ -89,8 +91,7 @@ TEST(estimator, learns_several_targets_at_once) {
   EXPECT_NEAR(out[1], -22, 0.1);
 }
 
-TEST(estimator, gives_labels_back_as_they_were) {
-  const auto rows = plane_rows();
+TEST_F(estimators, gives_labels_back_as_they_were) {
   estimator halves{quick()};
   halves.fit(view_of(rows), sides(rows));
   EXPECT_GT(halves.score(view_of(rows), sides(rows)), 0.97);
@@ -102,8 +103,7 @@ TEST(estimator, gives_labels_back_as_they_were) {
   EXPECT_NEAR(probabilities[2] + probabilities[3], 1, 1e-6);
 }
 
-TEST(estimator, learns_the_same_bits_in_an_application_of_any_size) {
-  const auto rows = plane_rows();
+TEST_F(estimators, learns_the_same_bits_in_an_application_of_any_size) {
   estimator alone{quick()};
   alone.fit(view_of(rows), sides(rows));
   for (size_t threads : {1, 3}) {
@@ -119,8 +119,7 @@ TEST(estimator, learns_the_same_bits_in_an_application_of_any_size) {
   EXPECT_NE(other.model().data_sha256, alone.model().data_sha256);
 }
 
-TEST(estimator, stops_when_asked_and_keeps_the_model_it_reached) {
-  const auto rows = plane_rows();
+TEST_F(estimators, stops_when_asked_and_keeps_the_model_it_reached) {
   auto options = quick();
   options.training.epochs = 100'000'000;
   size_t epochs_told = 0;
@@ -135,9 +134,8 @@ TEST(estimator, stops_when_asked_and_keeps_the_model_it_reached) {
   EXPECT_EQ(halves.predict_labels(view_of(rows)).size(), row_count);
 }
 
-TEST(estimator, predicts_from_its_file_what_it_predicted_before) {
+TEST_F(estimators, predicts_from_its_file_what_it_predicted_before) {
   const temporary_folder folder;
-  const auto rows = plane_rows();
   estimator before{quick()};
   before.fit(view_of(rows), sides(rows));
   before.save(folder.path("m.safetensors"));
@@ -149,8 +147,7 @@ TEST(estimator, predicts_from_its_file_what_it_predicted_before) {
   EXPECT_THROW(estimator::load(folder.path("none")), failure);
 }
 
-TEST(estimator, takes_xtensor_expressions) {
-  const auto rows = plane_rows();
+TEST_F(estimators, takes_xtensor_expressions) {
   estimator::matrix table = xt::zeros<float>({row_count, size_t{2}});
   std::copy(rows.begin(), rows.end(), table.data());
   estimator plain{quick()}, scaled{quick()};
@@ -161,8 +158,7 @@ TEST(estimator, takes_xtensor_expressions) {
   EXPECT_EQ(scaled.score(table, sides(rows)), plain.score(view_of(rows), sides(rows)));
 }
 
-TEST(estimator, learns_targets_of_an_expression_row_by_row_whatever_its_layout) {
-  const auto rows = plane_rows();
+TEST_F(estimators, learns_targets_of_an_expression_row_by_row_whatever_its_layout) {
   const auto targets = plane_targets(rows);
   // Features in the first two columns, targets in the others.
   estimator::matrix table = xt::zeros<float>({row_count, size_t{4}});
@@ -201,8 +197,7 @@ TEST(estimator, learns_targets_of_an_expression_row_by_row_whatever_its_layout) 
   EXPECT_THROW(plain.fit(xt::xarray<float>{one}, one), std::invalid_argument);
 }
 
-TEST(estimator, learns_labels_of_any_whole_type_that_32_bits_hold) {
-  const auto rows = plane_rows();
+TEST_F(estimators, learns_labels_of_any_whole_type_that_32_bits_hold) {
   const auto labels = sides(rows);
   estimator::matrix table = xt::zeros<float>({row_count, size_t{2}});
   std::copy(rows.begin(), rows.end(), table.data());
@@ -221,17 +216,16 @@ TEST(estimator, learns_labels_of_any_whole_type_that_32_bits_hold) {
   EXPECT_THROW(wide.fit(table, sixty_four), std::invalid_argument);
 }
 
-TEST(estimator, tells_which_value_is_not_finite) {
-  auto rows = plane_rows();
-  rows[5] = std::numeric_limits<float>::quiet_NaN();
+TEST_F(estimators, tells_which_value_is_not_finite) {
+  auto broken = rows;
+  broken[5] = std::numeric_limits<float>::quiet_NaN();
   estimator plane;
-  const auto problem = test::failure_of([&] { plane.fit(view_of(rows), sides(rows)); });
+  const auto problem = test::failure_of([&] { plane.fit(view_of(broken), sides(rows)); });
   EXPECT_EQ(problem.code(), failure_code::bad_data);
   EXPECT_EQ(problem.reason(), "the data set does not hold together: row 2, '1': nan is not finite");
 }
 
-TEST(estimator, learns_scaled_targets_and_tells_them_in_their_unit) {
-  const auto rows = plane_rows();
+TEST_F(estimators, learns_scaled_targets_and_tells_them_in_their_unit) {
   auto targets = plane_targets(rows);
   for (auto& y : targets)
     y = 1e5f * y + 1e6f;
@@ -251,9 +245,8 @@ TEST(estimator, learns_scaled_targets_and_tells_them_in_their_unit) {
   EXPECT_THROW(estimator{options}.fit(view_of(rows), targets), failure);
 }
 
-TEST(estimator, refuses_to_wait_in_a_handler_of_the_system_it_needs) {
+TEST_F(estimators, refuses_to_wait_in_a_handler_of_the_system_it_needs) {
   test::real_system host{2};
-  const auto rows = plane_rows();
   std::string reason;
   auto actor = host.system->spawn([&](caf::event_based_actor* self) -> caf::behavior {
     return {[&, self](int) {
@@ -270,7 +263,7 @@ TEST(estimator, refuses_to_wait_in_a_handler_of_the_system_it_needs) {
   EXPECT_NE(reason.find("was called in a handler"), std::string::npos) << reason;
 }
 
-TEST(estimator, stops_when_asked_on_the_one_thread_of_an_application) {
+TEST_F(estimators, stops_when_asked_on_the_one_thread_of_an_application) {
   caf::actor_system_config config;
   configure(config); // and nothing else
   config.set("scheduler.max-threads", size_t{1});
@@ -287,8 +280,7 @@ TEST(estimator, stops_when_asked_on_the_one_thread_of_an_application) {
   EXPECT_LT(plane.history().size(), options.training.epochs / 2);
 }
 
-TEST(estimator, refuses_what_does_not_fit) {
-  const auto rows = plane_rows();
+TEST_F(estimators, refuses_what_does_not_fit) {
   estimator empty;
   EXPECT_THROW(empty.predict(view_of(rows)), std::logic_error);
   EXPECT_THROW(empty.save("m"), std::logic_error);
@@ -305,18 +297,16 @@ TEST(estimator, refuses_what_does_not_fit) {
   EXPECT_THROW(plane.predict(matrix_view{rows, rows.size(), 1}), std::invalid_argument);
 }
 
-TEST(estimator, tells_wrong_options_by_their_key) {
+TEST_F(estimators, tells_wrong_options_by_their_key) {
   auto options = quick();
   options.optimizer.learning_rate = -1;
   estimator wrong{options};
-  const auto rows = plane_rows();
   const auto problem = test::failure_of([&] { wrong.fit(view_of(rows), sides(rows)); });
   EXPECT_EQ(problem.code(), failure_code::bad_job);
   EXPECT_TRUE(problem.reason().starts_with("optimizer.learning_rate: "));
 }
 
-TEST(estimator, takes_the_epoch_with_the_least_validation_loss) {
-  const auto rows = plane_rows();
+TEST_F(estimators, takes_the_epoch_with_the_least_validation_loss) {
   auto options = quick();
   options.validation_fraction = 0.25;
   options.training.patience = 2;
@@ -332,8 +322,7 @@ TEST(estimator, takes_the_epoch_with_the_least_validation_loss) {
   EXPECT_THROW(estimator{options}.fit(view_of(rows), sides(rows)), failure);
 }
 
-TEST(estimator, keeps_its_model_when_another_fit_diverges) {
-  const auto rows = plane_rows();
+TEST_F(estimators, keeps_its_model_when_another_fit_diverges) {
   auto options = quick();
   options.standardize = false;
   options.optimizer = {};

@@ -55,13 +55,9 @@ const_buffer counted(float first) {
   return test::counting_from(first, parameter_count).storage();
 }
 
-class two_nodes {
+class two_nodes : public test::testing_system {
 public:
   explicit two_nodes(size_t replicas_there = 1) {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_.emplace(config_);
-    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
     server_ = system_->spawn(played_server, &server);
     trainer_here_ = system_->spawn(played_trainer, &trainer_here);
     for (size_t i = 0; i < replicas_there; ++i)
@@ -87,8 +83,6 @@ public:
     end(director_);
     run();
   }
-  two_nodes(const two_nodes&) = delete;
-  two_nodes& operator=(const two_nodes&) = delete;
 
   /// With nobody there: `there` 0.
   static cluster_view view_of(uint64_t number, uint64_t there, size_t replicas_there = 1) {
@@ -140,11 +134,6 @@ public:
     result.values = counted(300);
     caf::anon_send(order.server, result);
     run();
-  }
-
-  void run() {
-    while (scheduler_->try_run_once()) {
-    }
   }
 
   /// The parameter server's report; a second later its node says how things are.
@@ -219,9 +208,6 @@ private:
   }
 
   std::shared_ptr<buffer_pool> buffers_ = std::make_shared<buffer_pool>(parameter_count);
-  caf::actor_system_config config_;
-  std::optional<caf::actor_system> system_;
-  caf::scheduler::test_coordinator* scheduler_ = nullptr;
   server_actor server_;
   trainer_actor trainer_here_;
   std::vector<trainer_actor> trainers_there_;

@@ -41,9 +41,7 @@ std::vector<tensor_piece> sent_by(const played_node& run) {
 }
 
 TEST(node_sums, a_gradient_of_another_shape_goes_nowhere_and_is_named) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   auto work = work_here(0);
   work.gradient_sum = {work.gradient_sum.storage(), 0, work.gradient_sum.values().size() - 1};
   run.tell(work);
@@ -53,9 +51,7 @@ TEST(node_sums, a_gradient_of_another_shape_goes_nowhere_and_is_named) {
 }
 
 TEST(node_sums, gradients_of_replicas_here_go_where_their_shard_is_and_are_kept_for_who_asks) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   run.tell(work_here(0));
   EXPECT_EQ(sent_by(run).size(), 2u);
   EXPECT_EQ(test::joined(sent_by(run)), counted(here, all - here));

@@ -40,16 +40,14 @@ double norm_in(const tensor_piece& x) {
 
 TEST(node, replicas_hear_of_a_version_once_it_is_whole_whatever_the_order_of_its_pieces) {
   for (const int order : {0, 1, 2}) {
-    played_node run;
-    run.begin();
+    begun_node run;
     EXPECT_TRUE(run.replica.views.empty()) << "nothing to start from yet";
     const auto give = [&](int part) {
       if (part == 0)
         run.tell(played_node::span_here(0));
-      if (part == 1)
-        run.tell(played_node::piece_there(0, here, 1500));
-      if (part == 2)
-        run.tell(played_node::piece_there(0, here + 1500, 404));
+      else
+        run.tell(part == 1 ? played_node::piece_there(0, here, 1500)
+                           : played_node::piece_there(0, here + 1500, 404));
     };
     give(order);
     give(order); // twice
@@ -70,8 +68,7 @@ TEST(node, replicas_hear_of_a_version_once_it_is_whole_whatever_the_order_of_its
 // It may be ahead of where training was rolled back to; nobody would compute what is between.
 TEST(node, parameters_of_another_term_are_not_gathered) {
   for (const uint64_t term : {0u, 2u}) {
-    played_node run;
-    run.begin();
+    begun_node run;
     run.tell(played_node::span_here(0));
     run.tell(played_node::piece_there(0, here, all - here, term));
     EXPECT_TRUE(run.replica.spans.empty());
@@ -81,9 +78,7 @@ TEST(node, parameters_of_another_term_are_not_gathered) {
 }
 
 TEST(node, versions_follow_one_another_without_a_new_beginning) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   run.give_version(1);
   EXPECT_EQ(run.replica.spans.size(), 4u);
   EXPECT_EQ(run.replica.spans.back().version, 1u);
@@ -91,8 +86,7 @@ TEST(node, versions_follow_one_another_without_a_new_beginning) {
 }
 
 TEST(node, a_damaged_piece_is_ignored_and_asked_for_again) {
-  played_node run;
-  run.begin();
+  begun_node run;
   run.tell(played_node::span_here(0));
   run.tell(played_node::piece_there(0, here, 1500));
   const auto last = played_node::piece_there(0, here + 1500, 404);
@@ -115,8 +109,7 @@ TEST(node, a_damaged_piece_is_ignored_and_asked_for_again) {
 }
 
 TEST(node, a_version_of_the_shard_here_goes_to_the_process_that_computes_in_pieces) {
-  played_node run;
-  run.begin();
+  begun_node run;
   run.tell(played_node::span_here(0));
   EXPECT_EQ(run.there.pieces.size(), 3u);
   EXPECT_EQ(run.there.pieces[0].by, (speaker{"here", false}));
@@ -127,8 +120,7 @@ TEST(node, a_version_of_the_shard_here_goes_to_the_process_that_computes_in_piec
 }
 
 TEST(node, what_others_say_of_the_span_here_is_ignored) {
-  played_node run;
-  run.begin();
+  begun_node run;
   run.tell(played_node::piece_there(0, 0, all));
   run.tell(played_node::span_here(0));
   EXPECT_TRUE(run.replica.spans.empty());
@@ -147,30 +139,22 @@ TEST(node, gradients_of_others_are_put_together_for_the_shard_here) {
   for (size_t i = 0; i < 3; ++i)
     pieces[i].what.note.remarks[1] = 5 + i % 2;
   for (const size_t first : {0u, 1u, 2u}) {
-    played_node run;
-    run.begin();
+    begun_node run;
     run.tell(played_node::span_here(0));
     for (size_t i = 0; i < 3; ++i) {
       EXPECT_TRUE(run.shard.contributions.empty());
       run.tell(pieces[(first + i) % 3]);
       run.tell(pieces[first]); // again
     }
-    ASSERT_EQ(run.shard.contributions.size(), 1u);
-    const auto& whole = run.shard.contributions[0];
-    EXPECT_EQ(values_of(whole.gradient_sum), counted(0, here));
-    EXPECT_EQ(whole.node, (tree_node{2, 4}));
-    EXPECT_EQ(whole.sums, (batch_sums{0.5, 2, 1, 0}));
-    EXPECT_EQ(whole.term, 1u);
-    EXPECT_EQ(whole.replica, 1u);
-    EXPECT_EQ(whole.computed, 6ns) << "the longest that a piece says";
+    contribution whole{0, {2, 4}, 0, test::counting_from(0, here), {0.5, 2, 1, 0}, 1, 1};
+    whole.computed = 6ns; // the longest that a piece says
+    EXPECT_EQ(run.shard.contributions, std::vector{whole});
     EXPECT_TRUE(run.director.not_finite.empty());
   }
 }
 
 TEST(node, gradients_that_are_missing_are_asked_for_by_slice) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   run.tell(test::over_a_wire(played_node::gradient_there(0, 0, 1500), 1));
   auto of_another_term = played_node::gradient_there(0, 0, here);
   of_another_term.what.of.term = 2;
@@ -189,9 +173,7 @@ TEST(node, gradients_that_are_missing_are_asked_for_by_slice) {
 }
 
 TEST(node, of_a_gradient_that_came_in_part_the_rest_is_asked_for) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   run.tell(played_node::gradient_there(0, 0, 1500));
   run.tell(played_node::gradient_there(0, 3000, here - 3000));
   run.wait(250ms);
@@ -201,8 +183,7 @@ TEST(node, of_a_gradient_that_came_in_part_the_rest_is_asked_for) {
 }
 
 TEST(node, equal_work_with_other_bits_is_reported_with_its_slice_and_replica) {
-  played_node run;
-  run.begin();
+  begun_node run;
   run.tell(played_node::span_here(0));
   run.tell(played_node::gradient_there(0, 0, here));
   auto other = played_node::gradient_there(0, 0, 2);
@@ -221,9 +202,7 @@ TEST(node, wants_are_answered_to_members_of_the_view_only) {
   const auto there = played_node::from_there();
   auto newest = asking(there, tensor_kind::parameters, 0);
   newest.what.or_newer = true;
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   run.give_version(1);
   run.tell(work_here(1));
   run.tell(block_sums{1, 0, {4}});
@@ -247,9 +226,7 @@ TEST(node, wants_are_answered_to_members_of_the_view_only) {
 }
 
 TEST(node, norms_of_the_shard_here_go_out_and_those_of_others_come_in) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   run.wait(250ms);
   EXPECT_TRUE(wants_of(run.there, tensor_kind::block_sums).empty()) << "there may be none yet";
   run.tell(block_sums{0, 0, {4}});
@@ -271,8 +248,7 @@ TEST(node, norms_of_the_shard_here_go_out_and_those_of_others_come_in) {
 }
 
 TEST(node, results_are_repeated_until_the_directive_says_that_they_arrived) {
-  played_node run;
-  run.begin();
+  begun_node run;
   const training_report row{1, 2, {1, 2, 0, 0}, true, false, 0.5, {}};
   const training_report progress{1, 3, {1, 2, 0, 0}, false, false, 0.5, {}};
   run.tell(row);
@@ -293,8 +269,7 @@ TEST(node, results_are_repeated_until_the_directive_says_that_they_arrived) {
 
 // It counts what was done: an answer from before the question is too old.
 TEST(node, reports_carry_the_directors_count) {
-  played_node run;
-  run.begin();
+  begun_node run;
   const auto before = run.director.nodes.size();
   run.tell(directive{1, 1, {8, true}, 0, 0, 5});
   run.wait(100ms);
@@ -303,8 +278,7 @@ TEST(node, reports_carry_the_directors_count) {
 }
 
 TEST(node, waits_for_nobody_where_training_is_to_stand) {
-  played_node run;
-  run.begin();
+  begun_node run;
   run.tell(directive{1, 1, {0, false}, 0, 0});
   run.give_version(0);
   run.wait(1100ms);
@@ -313,8 +287,7 @@ TEST(node, waits_for_nobody_where_training_is_to_stand) {
 }
 
 TEST(node, tells_of_a_link_at_once_that_it_said_was_missing) {
-  test::played_node run;
-  run.begin();
+  begun_node run;
   run.wait(1000ms);
   const auto usual = run.director.nodes.size();
   run.link_there(10);
@@ -334,9 +307,7 @@ TEST(node, tells_of_a_link_at_once_that_it_said_was_missing) {
 }
 
 TEST(node, says_whom_it_waits_for) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   run.wait(1100ms);
   ASSERT_FALSE(run.director.nodes.empty());
   const auto& news = run.director.nodes.back();
@@ -359,9 +330,7 @@ TEST(node, slices_without_rows_are_missed_of_nobody) {
 }
 
 TEST(node, passes_on_what_the_shard_with_the_book_says_of_everybody) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   run.shard.figures = {3, {{{"there", 1}, {}}}};
   run.wait(1100ms);
   ASSERT_FALSE(run.director.nodes.empty());
@@ -376,13 +345,12 @@ TEST(node, passes_on_what_the_shard_with_the_book_says_of_everybody) {
 }
 
 TEST(node, ends_with_an_actor_of_its_own_and_says_which) {
-  played_node run;
-  run.begin();
-  caf::scoped_actor self{run.system()};
+  begun_node run;
+  caf::scoped_actor self{run.get()};
   self->monitor(run.node());
   run.kill_shard();
   std::string why;
-  self->receive([&](const caf::down_msg& news) { why = run.system().render(news.reason); },
+  self->receive([&](const caf::down_msg& news) { why = run.get().render(news.reason); },
                 caf::after(0s) >> [] {});
   EXPECT_NE(why.find("shard 0 was lost"), std::string::npos) << why;
 }

@@ -15,9 +15,7 @@ constexpr size_t all = played_node::parameter_count;
 constexpr size_t here = played_node::here_count;
 
 TEST(node, a_hold_is_answered_when_all_replicas_did_and_again_when_asked_again) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   run.tell(hold_request{1, 2});
   EXPECT_EQ(run.replica.rounds, std::vector<uint64_t>{2});
   EXPECT_TRUE(run.director.holds.empty());
@@ -40,9 +38,7 @@ TEST(node, a_hold_is_answered_when_all_replicas_did_and_again_when_asked_again) 
 }
 
 TEST(node, a_directive_with_reductions_that_cannot_be_is_not_followed) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   const auto told = run.replica.horizons.size();
   run.tell(directive{1, 1, {8, true, {3, 3}}, 0, 0});
   run.tell(directive{1, 2, {8, true, {3, 9}}, 0, 0});
@@ -52,9 +48,7 @@ TEST(node, a_directive_with_reductions_that_cannot_be_is_not_followed) {
 }
 
 TEST(node, who_is_no_member_any_more_rests) {
-  played_node run;
-  run.begin();
-  run.give_version(0);
+  node_at_start run;
   auto without = played_node::both(1, 2);
   without.members[0].incarnation = 8; // somebody else of this name
   run.tell(without);
@@ -135,8 +129,7 @@ TEST(node, numbers_that_did_not_come_with_the_state_are_asked_for_alone) {
 }
 
 TEST(node, copies_for_the_last_two_checkpoints_are_kept_for_the_director) {
-  played_node run{1};
-  run.begin();
+  begun_node run{1};
   const auto values = test::counting_from(0, here);
   for (const uint64_t version : {4u, 5u, 6u})
     run.tell(shard_copy{version, 0, values, {values}, {version, 0, {}, true, {}}});
@@ -172,8 +165,7 @@ sent_want asking_there(uint64_t term = 1) {
 }
 
 TEST(node_credit, pieces_wait_until_the_neighbour_has_seen_those_before) {
-  played_node run{0, two_pieces};
-  run.begin();
+  begun_node run{0, two_pieces};
   run.tell(played_node::span_here(0)); // three pieces
   ASSERT_EQ(run.there.pieces.size(), 2u);
   EXPECT_EQ(run.there.pieces[0].what.stamp, (link_position{9, piece_bytes}));
@@ -187,8 +179,7 @@ TEST(node_credit, pieces_wait_until_the_neighbour_has_seen_those_before) {
 }
 
 TEST(node_credit, without_credit_the_neighbour_is_asked_what_has_come) {
-  played_node run{0, two_pieces};
-  run.begin();
+  begun_node run{0, two_pieces};
   run.tell(played_node::span_here(0));
   run.wait(150ms);
   EXPECT_TRUE(run.there.stamps.empty());
@@ -198,8 +189,7 @@ TEST(node_credit, without_credit_the_neighbour_is_asked_what_has_come) {
 }
 
 TEST(node_credit, wants_do_not_wait_and_norms_do_as_all_that_holds_values) {
-  played_node run{0, two_pieces};
-  run.begin();
+  begun_node run{0, two_pieces};
   run.tell(played_node::span_here(0));
   run.tell(block_sums{0, 0, {4}});
   EXPECT_TRUE(pieces_of(run.there, tensor_kind::block_sums).empty());
@@ -211,8 +201,7 @@ TEST(node_credit, wants_do_not_wait_and_norms_do_as_all_that_holds_values) {
 
 // Version 1 replaces it: whoever still misses version 0 by then is not waited for by anybody.
 TEST(node_credit, what_is_kept_no_longer_is_not_sent) {
-  played_node run{0, two_pieces};
-  run.begin();
+  begun_node run{0, two_pieces};
   for (const uint64_t version : {0u, 1u, 2u})
     run.tell(played_node::span_here(version));
   EXPECT_EQ(run.there.pieces.size(), 2u);
@@ -222,8 +211,7 @@ TEST(node_credit, what_is_kept_no_longer_is_not_sent) {
 }
 
 TEST(node_credit, a_new_term_and_a_new_link_forget_what_waits) {
-  played_node run{0, two_pieces};
-  run.begin();
+  begun_node run{0, two_pieces};
   run.tell(played_node::span_here(0));
   run.begin(2);
   run.tell(credit_there(run.there.pieces));
@@ -237,8 +225,7 @@ TEST(node_credit, a_new_term_and_a_new_link_forget_what_waits) {
 }
 
 TEST(node_credit, who_leaves_the_view_is_sent_nothing_more) {
-  played_node run{0, two_pieces};
-  run.begin();
+  begun_node run{0, two_pieces};
   run.tell(played_node::span_here(0));
   auto alone = played_node::both(1, 2);
   alone.members.pop_back();
@@ -250,8 +237,7 @@ TEST(node_credit, who_leaves_the_view_is_sent_nothing_more) {
 }
 
 TEST(node_credit, credit_goes_back_after_a_part_with_each_want_and_when_asked) {
-  played_node run{0, 16 * piece_bytes};
-  run.begin();
+  begun_node run{0, 16 * piece_bytes};
   auto news = played_node::piece_there(0, here, 1000);
   news.what.stamp = {5, piece_bytes - 4};
   run.tell(news);
@@ -275,8 +261,7 @@ TEST(node_credit, credit_goes_back_after_a_part_with_each_want_and_when_asked) {
 }
 
 TEST(node_credit, training_goes_before_checkpoints_to_the_director) {
-  played_node run{1, two_pieces};
-  run.begin();
+  begun_node run{1, two_pieces};
   run.tell(played_node::span_here(4));
   const auto values = test::counting_from(0, here);
   run.tell(shard_copy{4, 0, values, {values}, {4, 0, {}, true, {}}});

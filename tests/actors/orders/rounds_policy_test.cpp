@@ -237,13 +237,9 @@ order_taker_actor::behavior_type played_trainer(order_taker_actor::pointer,
 }
 
 /// One member, whose rounds are epochs of one step, and three trainers: the last two have no work.
-class one_member {
+class one_member : public test::testing_system {
 public:
   one_member() {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_.emplace(config_);
-    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
     server_options options;
     options.plan = {
       .row_count = 4, .batch_size = 4, .slice_count = 1, .epoch_count = 9, .step_limit = {}};
@@ -273,8 +269,6 @@ public:
     caf::anon_send_exit(server_, caf::exit_reason::user_shutdown);
     run();
   }
-  one_member(const one_member&) = delete;
-  one_member& operator=(const one_member&) = delete;
 
   template <class T>
   void tell(const T& news) {
@@ -311,14 +305,6 @@ public:
 private:
   size_t round_ = 0;
 
-  void run() {
-    while (scheduler_->try_run_once()) {
-    }
-  }
-
-  caf::actor_system_config config_;
-  std::optional<caf::actor_system> system_;
-  caf::scheduler::test_coordinator* scheduler_ = nullptr;
   server_actor server_;
   std::vector<order_taker_actor> actors_;
 };

@@ -4,6 +4,7 @@
 #include "actors/step/gradient_ranges.hpp"
 #include "actors/step/replica.hpp"
 #include "coordinators/step/placement.hpp"
+#include "tests/support/heard.hpp"
 #include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -13,33 +14,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct told {
-  std::vector<contribution> sums;
-  std::vector<uint64_t> holds; ///< first steps not begun
-};
-
-relay_actor::behavior_type listener(relay_actor::pointer, told* heard) {
-  return {
-    [=](const contribution& news) { heard->sums.push_back(news); },
-    [](const boundary&) {},
-    [](const segment_request&) {},
-    [](const parameter_span&) {},
-    [](const block_sums&) {},
-    [=](atom::held, uint64_t, uint64_t, uint64_t next_step) { heard->holds.push_back(next_step); },
-    [](const shard_copy&) {},
-  };
-}
-
 /// A replica on a clock of its own.
-class lone_replica {
+class lone_replica : public test::testing_system {
 public:
   explicit lone_replica(const replica_options& options) {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_ = std::make_unique<caf::actor_system>(config_);
     it_ = system_->spawn(replica, options);
     news.term = 1;
-    news.relay = system_->spawn(listener, &heard);
+    news.relay = system_->spawn(test::played_relay, &heard);
   }
 
   ~lone_replica() {
@@ -48,9 +29,7 @@ public:
     run();
   }
 
-  caf::scheduler::test_coordinator& scheduler() {
-    return dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
-  }
+  void pass(milliseconds time) { scheduler_->advance_time(time); }
 
   template <class... Message>
   void hear(const Message&... message) {
@@ -65,16 +44,9 @@ public:
   }
 
   view news;
-  told heard;
+  test::heard heard;
 
 private:
-  void run() {
-    while (scheduler().try_run_once()) {
-    }
-  }
-
-  caf::actor_system_config config_;
-  std::unique_ptr<caf::actor_system> system_;
   replica_actor it_;
 };
 
@@ -84,15 +56,16 @@ TEST(replica_sums, what_others_computed_takes_no_time_but_that_of_adding) {
   options.plan = {8, 4, 2, 2, std::nullopt, 1};
   lone_replica adder{options};
   adder.see({});
-  adder.scheduler().advance_time(1h); // since the machine began, say
+  adder.pass(1h); // since the machine began, say
   buffer part{2};
   part.values()[0] = 3;
   part.values()[1] = 4;
   const contribution one{5, {0, 1}, 0, payload{part, 0, 2}, {1.5, 2, 0, 0}, 0, 1};
   adder.hear(summation{1, 5, {0, 1}, {{0}}, {one}});
-  ASSERT_EQ(adder.heard.sums.size(), 1u);
-  EXPECT_EQ(adder.heard.sums[0].gradient_sum.values()[1], 4);
-  EXPECT_EQ(adder.heard.sums[0].computed, 0ns) << "the test's clock stands still meanwhile";
+  ASSERT_EQ(adder.heard.contributions.size(), 1u);
+  EXPECT_EQ(adder.heard.contributions[0].gradient_sum.values()[1], 4);
+  EXPECT_EQ(adder.heard.contributions[0].computed, 0ns)
+    << "the test's clock stands still meanwhile";
 }
 
 // What it had begun before a view made it begin anew may be under way: the stop version is beyond it.
@@ -111,7 +84,7 @@ TEST(replica_hold, counts_what_was_begun_in_an_earlier_view_of_the_term) {
   x.see({0, 8});
   x.hear(horizon{{9, false}, 0});
   x.hear(parameter_span{1, 0, 0, payload{const_buffer{buffer{size}}, 0, size}, {}});
-  EXPECT_FALSE(x.heard.sums.empty()) << "step 0 was begun";
+  EXPECT_FALSE(x.heard.contributions.empty()) << "step 0 was begun";
   ++x.news.number;
   ++x.news.restarts;
   x.see({0, 8});
@@ -122,7 +95,7 @@ TEST(replica_hold, counts_what_was_begun_in_an_earlier_view_of_the_term) {
   ++x.news.term; // nothing of the terms before counts
   x.see({0, 8});
   x.hear(atom::hold_v, uint64_t{3});
-  EXPECT_EQ(x.heard.holds, (std::vector<uint64_t>{1, 1, 0}));
+  EXPECT_EQ(x.heard.first_steps, (std::vector<uint64_t>{1, 1, 0}));
 }
 
 timeline two_slices() {

@@ -1,14 +1,11 @@
 // The round of norms, seen by one shard: we play its replica, the other shard and the director.
 
-#include "actors/protocol/boundary_messages.hpp"
-#include "actors/run/configure.hpp"
 #include "actors/step/shard.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/optimizers/optimizer.hpp"
+#include "tests/support/heard.hpp"
+#include "tests/support/testing_system.hpp"
 
-#include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
-#include <caf/scheduler/test_coordinator.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
@@ -20,58 +17,11 @@
 namespace troupe::shard_norms_test {
 namespace {
 
-struct heard {
-  std::vector<not_finite_report> reports;
-  std::vector<parameter_span> announced;
-  std::vector<block_sums> norms;
-};
-
-reports_actor::behavior_type playing_director(reports_actor::pointer, heard* notes) {
-  return {
-    [](const training_report&) {},
-    [](const evaluation&) {},
-    [](const span_hash&) {},
-    [=](const not_finite_report& news) { notes->reports.push_back(news); },
-  };
-}
-
-replica_actor::behavior_type playing_replica(replica_actor::pointer, heard* notes) {
-  return {
-    [](const view&) {},
-    [=](const parameter_span& news) { notes->announced.push_back(news); },
-    [](const horizon&) {},
-    [](atom::hold, uint64_t) {},
-    [](const summation&) {},
-    [](const boundary&) {},
-    [](const segment_parameters&) {},
-    [](atom::tick) {},
-    [](atom::status) { return replica_status{}; },
-  };
-}
-
-shard_actor::behavior_type playing_shard(shard_actor::pointer, heard* notes) {
-  return {
-    [](const view&) {},
-    [](const contribution&) {},
-    [=](const block_sums& news) { notes->norms.push_back(news); },
-    [](const shard_start&) {},
-    [](const horizon&) {},
-    [](atom::pull, uint64_t) -> caf::result<parameter_span> {
-      return caf::make_error(protocol_error::version_not_held);
-    },
-    [](atom::figures) { return trainer_figures{}; },
-  };
-}
-
 /// One slice of four rows a step, plain descent with rate 1, norms clipped to 1. Two blocks: the
 /// shard under test has the first, its parameter 0 is 10.
-class shard_norms : public ::testing::Test {
+class shard_norms : public ::testing::Test, public test::testing_system {
 protected:
   shard_norms() {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_.emplace(config_);
-    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
     optimizer_options descent;
     descent.learning_rate = 1;
     descent.clip_norm = 1;
@@ -83,10 +33,10 @@ protected:
     options.changes = regularization{descent, {}};
     std::ranges::fill(options.versions->of(0).values(), 0.0f);
     options.versions->of(0).values()[0] = 10;
-    everybody_.director = system_->spawn(playing_director, &notes_);
-    everybody_.replicas = {{system_->spawn(playing_replica, &notes_), {0, 1}}};
+    everybody_.director = system_->spawn(test::played_reports, &notes_);
+    everybody_.replicas = {{system_->spawn(test::played_replica, &notes_), {0, 1}}};
     everybody_.shards = {{system_->spawn(troupe::shard, options), {0, 1}},
-                         {system_->spawn(playing_shard, &notes_), {1, 2}}};
+                         {system_->spawn(test::played_shard, &notes_), {1, 2}}};
     send(everybody_);
   }
 
@@ -111,38 +61,30 @@ protected:
     return {step, {0, 1}, 0, payload{values, 0, block_size}, {1.5, 4, 0, 0}, 0, 0};
   }
 
-  float newest() const { return notes_.announced.back().values.values()[0]; }
+  float newest() const { return notes_.spans.back().values.values()[0]; }
 
-  heard notes_;
+  test::heard notes_;
 
 private:
-  void run() {
-    while (scheduler_->try_run_once()) {
-    }
-  }
-
   view everybody_;
-  caf::actor_system_config config_;
-  std::optional<caf::actor_system> system_;
-  caf::scheduler::test_coordinator* scheduler_ = nullptr;
 };
 
 TEST_F(shard_norms, waits_until_it_knows_the_norm_of_the_whole_gradient) {
   send(work(0, 3));
   ASSERT_EQ(notes_.norms.size(), 1u);
   EXPECT_EQ(notes_.norms[0], (block_sums{0, 0, {9}}));
-  EXPECT_EQ(notes_.announced.size(), 1u) << "still version 0";
+  EXPECT_EQ(notes_.spans.size(), 1u) << "still version 0";
   send(block_sums{0, 1, {16}}); // norm 5, factor 1 / 5
-  ASSERT_EQ(notes_.announced.size(), 2u);
-  EXPECT_EQ(notes_.announced[1].version, 1u);
+  ASSERT_EQ(notes_.spans.size(), 2u);
+  EXPECT_EQ(notes_.spans[1].version, 1u);
   EXPECT_FLOAT_EQ(newest(), 10 - 0.6f);
 }
 
 TEST_F(shard_norms, of_another_shard_may_come_before_its_own_gradient) {
   send(block_sums{0, 1, {16}});
-  EXPECT_EQ(notes_.announced.size(), 1u);
+  EXPECT_EQ(notes_.spans.size(), 1u);
   send(work(0, 3));
-  ASSERT_EQ(notes_.announced.size(), 2u);
+  ASSERT_EQ(notes_.spans.size(), 2u);
   EXPECT_FLOAT_EQ(newest(), 10 - 0.6f);
 }
 
@@ -160,29 +102,29 @@ TEST_F(shard_norms, that_come_again_or_late_change_nothing) {
   send(block_sums{0, 1, {16}});
   send(block_sums{0, 1, {99}}); // of a step that is over
   send(block_sums{1, 7, {1}});  // of no block
-  EXPECT_EQ(notes_.announced.size(), 2u);
+  EXPECT_EQ(notes_.spans.size(), 2u);
   send(work(1, 3));
-  EXPECT_EQ(notes_.announced.size(), 2u) << "each step needs its own norms";
+  EXPECT_EQ(notes_.spans.size(), 2u) << "each step needs its own norms";
   send(block_sums{1, 1, {16}});
-  EXPECT_EQ(notes_.announced.size(), 3u);
+  EXPECT_EQ(notes_.spans.size(), 3u);
   EXPECT_FLOAT_EQ(newest(), 10 - 1.2f);
-  EXPECT_TRUE(notes_.reports.empty());
+  EXPECT_TRUE(notes_.not_finite.empty());
 }
 
 TEST_F(shard_norms, that_contradict_each_other_end_the_run) {
   send(block_sums{0, 1, {16}});
   send(block_sums{0, 1, {17}});
-  ASSERT_EQ(notes_.reports.size(), 1u);
-  EXPECT_EQ(notes_.reports[0].what, "two different sums over one block");
+  ASSERT_EQ(notes_.not_finite.size(), 1u);
+  EXPECT_EQ(notes_.not_finite[0].what, "two different sums over one block");
   send(work(0, 3));
-  EXPECT_EQ(notes_.announced.size(), 1u) << "nothing is applied any more";
+  EXPECT_EQ(notes_.spans.size(), 1u) << "nothing is applied any more";
 }
 
 TEST_F(shard_norms, of_a_gradient_that_is_not_finite_are_not_sent) {
   send(work(0, std::numeric_limits<float>::infinity()));
   EXPECT_TRUE(notes_.norms.empty());
-  ASSERT_EQ(notes_.reports.size(), 1u);
-  EXPECT_EQ(notes_.reports[0].what, "the gradient or loss of slice 0");
+  ASSERT_EQ(notes_.not_finite.size(), 1u);
+  EXPECT_EQ(notes_.not_finite[0].what, "the gradient or loss of slice 0");
 }
 
 } // namespace

@@ -1,14 +1,11 @@
 // What a shard does, alone.
 
 #include "actors/base/version_buffers.hpp"
-#include "actors/protocol/boundary_messages.hpp"
-#include "actors/run/configure.hpp"
 #include "actors/step/shard.hpp"
 #include "models/optimizers/optimizer.hpp"
+#include "tests/support/heard.hpp"
+#include "tests/support/testing_system.hpp"
 
-#include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
-#include <caf/scheduler/test_coordinator.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
@@ -27,60 +24,12 @@ namespace {
 
 // A shard on its own, between a director that writes down what it hears and replicas that we play.
 
-struct heard_of_shard {
-  std::vector<training_report> reports;
-  std::vector<not_finite_report> not_finite;
-  std::vector<shard_copy> copies;
-  std::vector<span_hash> hashes;
-  std::vector<parameter_span> announced; ///< to the relay
-};
-
-reports_actor::behavior_type listening_director(reports_actor::pointer, heard_of_shard* notes) {
-  return {
-    [=](const training_report& news) { notes->reports.push_back(news); },
-    [](const evaluation&) {},
-    [=](const span_hash& news) { notes->hashes.push_back(news); },
-    [=](const not_finite_report& news) { notes->not_finite.push_back(news); },
-  };
-}
-
-relay_actor::behavior_type listening_relay(relay_actor::pointer, heard_of_shard* notes) {
-  return {
-    [](const contribution&) {},
-    [](const boundary&) {},
-    [](const segment_request&) {},
-    [=](const parameter_span& news) { notes->announced.push_back(news); },
-    [](const block_sums&) {},
-    [](atom::held, uint64_t, uint64_t, uint64_t) {},
-    [=](const shard_copy& news) { notes->copies.push_back(news); },
-  };
-}
-
-replica_actor::behavior_type listening_replica(replica_actor::pointer,
-                                               std::vector<parameter_span>* notes) {
-  return {
-    [](const view&) {},
-    [=](const parameter_span& news) { notes->push_back(news); },
-    [](const horizon&) {},
-    [](atom::hold, uint64_t) {},
-    [](const summation&) {},
-    [](const boundary&) {},
-    [](const segment_parameters&) {},
-    [](atom::tick) {},
-    [](atom::status) { return replica_status{}; },
-  };
-}
-
 constexpr size_t parameter_count = 3;
 
 /// Two slices a step, plain descent with rate 1: v + 1 = v - (a + b) / samples.
-class shard_alone : public ::testing::Test {
+class shard_alone : public ::testing::Test, public test::testing_system {
 protected:
   shard_alone() {
-    configure(config_);
-    config_.set("scheduler.policy", caf::atom("testing"));
-    system_.emplace(config_);
-    scheduler_ = &dynamic_cast<caf::scheduler::test_coordinator&>(system_->scheduler());
     optimizer_options descent;
     descent.learning_rate = 1;
     options_.rule = make_optimizer(descent);
@@ -92,9 +41,9 @@ protected:
     options_.checkpoint_every = 3;
     everybody_.term = 1;
     everybody_.number = 1;
-    everybody_.director = system_->spawn(listening_director, &notes_);
-    everybody_.relay = system_->spawn(listening_relay, &notes_);
-    everybody_.replicas = {{system_->spawn(listening_replica, &announced_), {0, 2}}};
+    everybody_.director = system_->spawn(test::played_reports, &notes_);
+    everybody_.relay = system_->spawn(test::played_relay, &relay_);
+    everybody_.replicas = {{system_->spawn(test::played_replica, &replica_), {0, 2}}};
     everybody_.shards = {{system_->spawn(troupe::shard, options_), {0, 1}}};
     send(everybody_);
   }
@@ -114,11 +63,6 @@ protected:
     caf::anon_send_exit(everybody_.replicas[0].actor, caf::exit_reason::kill);
     caf::anon_send_exit(everybody_.shards[0].actor, caf::exit_reason::kill);
     run();
-  }
-
-  void run() {
-    while (scheduler_->try_run_once()) {
-    }
   }
 
   template <class T>
@@ -160,14 +104,11 @@ protected:
     return result;
   }
 
-  heard_of_shard notes_;
-  std::vector<parameter_span> announced_;
+  test::heard notes_, replica_, relay_;
+  const std::vector<parameter_span>& announced_ = replica_.spans;
   view everybody_;
 
 private:
-  caf::actor_system_config config_;
-  std::optional<caf::actor_system> system_;
-  caf::scheduler::test_coordinator* scheduler_ = nullptr;
   shard_options options_;
 };
 
@@ -348,16 +289,16 @@ TEST_F(shard_alone, tells_no_row_of_an_epoch_that_the_history_leaves_out) {
 TEST_F(shard_alone, copies_its_state_at_the_versions_to_be_saved_and_at_the_end) {
   for (uint64_t step = 0; step < 4; ++step)
     send(work(step, {0, 2}, 2));
-  ASSERT_EQ(notes_.copies.size(), 1u);
-  const auto& copy = notes_.copies[0];
+  ASSERT_EQ(relay_.copies.size(), 1u);
+  const auto& copy = relay_.copies[0];
   EXPECT_EQ(copy.version, 3u);
   EXPECT_EQ(copy.parameters.values()[0], 7) << "as it was, though a step was applied since";
   EXPECT_EQ(copy.numbers, (shard_numbers{3, 0, {}, true, {1.5, 2, 0, 0}}));
   send(horizon{{4, true}});
   send(horizon{{4, true}});
-  ASSERT_EQ(notes_.copies.size(), 2u);
-  EXPECT_EQ(notes_.copies[1].version, 4u);
-  EXPECT_EQ(notes_.copies[1].numbers.metrics, batch_sums{}) << "an epoch is over";
+  ASSERT_EQ(relay_.copies.size(), 2u);
+  EXPECT_EQ(relay_.copies[1].version, 4u);
+  EXPECT_EQ(relay_.copies[1].numbers.metrics, batch_sums{}) << "an epoch is over";
 }
 
 TEST_F(shard_alone, begins_a_new_term_where_its_view_says) {
@@ -427,8 +368,8 @@ TEST_F(shard_alone, in_a_wired_run_the_node_hears_of_versions) {
   send(everybody_);
   send(work(0, {0, 2}, 2));
   EXPECT_EQ(announced_.size(), 1u) << "that of the beginning";
-  ASSERT_EQ(notes_.announced.size(), 2u);
-  EXPECT_EQ(notes_.announced[1].version, 1u);
+  ASSERT_EQ(relay_.spans.size(), 2u);
+  EXPECT_EQ(relay_.spans[1].version, 1u);
 }
 
 TEST_F(shard_alone, ignores_work_for_another_span) {

@@ -286,24 +286,22 @@ TEST(gate, closed_in_the_middle_of_a_hello_it_says_so_too) {
   EXPECT_EQ(*heard->answer, run_is_over("the run is finished"));
 }
 
-TEST(gate, a_port_in_use_is_named) {
+TEST(gate, an_address_that_it_cannot_or_may_not_have_is_named) {
   const gate a{options_of("a")};
-  auto options = options_of("b");
-  options.listen.port = a.port();
-  EXPECT_EQ(refusal_of(options), failure_code::cannot_create);
+  const auto refusal_at = [](const std::string& host, uint16_t port, bool insecure) {
+    auto options = options_of("b");
+    options.listen = {host, port};
+    options.plan.insecure = insecure;
+    return refusal_of(options);
+  };
+  EXPECT_EQ(refusal_at("127.0.0.1", a.port(), false), failure_code::cannot_create) << "in use";
+  EXPECT_EQ(refusal_at("192.0.2.1", 0, true), failure_code::missing_input) << "another machine's";
+  EXPECT_EQ(refusal_at("0.0.0.0", 0, false), failure_code::bad_job) << "nobody consented";
 }
 
-TEST(gate, an_address_of_another_machine_is_named) {
-  auto options = options_of("a");
-  options.plan.insecure = true;
-  options.listen.host = "192.0.2.1";
-  EXPECT_EQ(refusal_of(options), failure_code::missing_input);
-}
-
-TEST(gate, listens_beyond_loopback_only_when_told_to) {
+TEST(gate, listens_beyond_loopback_when_told_to) {
   auto options = options_of("a");
   options.listen.host = "0.0.0.0";
-  EXPECT_EQ(refusal_of(options), failure_code::bad_job);
   options.plan.insecure = true;
   EXPECT_NE(gate{options}.port(), 0);
 }

@@ -85,8 +85,7 @@ failure_code code_of_end(test::test_node& node) {
 
 TEST(networked_process, two_processes_train_the_bits_of_one) {
   const auto x = small_job();
-  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 1)})};
-  cluster.start_all();
+  auto cluster = started(x, plan_of({bringing(1, 1), bringing(1, 1)}));
   const auto end = cluster[0].end();
   EXPECT_EQ(parameters_of(end), alone(x));
   EXPECT_EQ(end.training->summary.nodes, 2u);
@@ -99,8 +98,7 @@ TEST(networked_process, two_processes_train_the_bits_of_one) {
 
 TEST(networked_process, dedicated_servers_train_the_bits_of_one) {
   const auto x = small_job();
-  test_cluster cluster{x, plan_of({bringing(0, 2), bringing(1, 0), bringing(2, 0)})};
-  cluster.start_all();
+  auto cluster = started(x, plan_of({bringing(0, 2), bringing(1, 0), bringing(2, 0)}));
   EXPECT_EQ(parameters_of(cluster[0].end()), alone(x));
   EXPECT_EQ(cluster[1].end().reason, "finished");
   EXPECT_EQ(cluster[2].end().reason, "finished");
@@ -109,8 +107,7 @@ TEST(networked_process, dedicated_servers_train_the_bits_of_one) {
 TEST(networked_process, a_director_that_dials_trains_the_bits_of_one) {
   auto x = small_job();
   x.optimizer.clip_norm = 0.5;
-  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(0, 1), bringing(1, 0)}, 2)};
-  cluster.start_all();
+  auto cluster = started(x, plan_of({bringing(1, 1), bringing(0, 1), bringing(1, 0)}, 2));
   EXPECT_EQ(parameters_of(cluster[2].end()), alone(x));
   EXPECT_EQ(cluster[0].end().reason, "finished");
   EXPECT_EQ(cluster[1].end().reason, "finished");
@@ -151,8 +148,7 @@ INSTANTIATE_TEST_SUITE_P(each_way, carried_runs,
 // A service manager stops all processes at once: the director needs the others for its result.
 TEST(networked_process, worker_that_is_stopped_with_the_director_stays_for_the_result) {
   const auto x = long_job();
-  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 1)})};
-  cluster.start_all();
+  auto cluster = started(x, plan_of({bringing(1, 1), bringing(1, 1)}));
   wait_for_version(cluster[0], 50);
   cluster[1].stop();
   cluster[0].stop();
@@ -179,8 +175,7 @@ TEST(networked_process, nobody_is_told_of_an_end_before_the_result_is_kept) {
 
 TEST(networked_process, a_lost_span_goes_back_and_changes_no_bit) {
   const auto x = long_job();
-  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 1)})};
-  cluster.start_all();
+  auto cluster = started(x, plan_of({bringing(1, 1), bringing(1, 1)}));
   wait_for_version(cluster[0], 50);
   cluster[1].leave();
   const auto end = cluster[0].end();
@@ -190,8 +185,7 @@ TEST(networked_process, a_lost_span_goes_back_and_changes_no_bit) {
 
 TEST(networked_process, a_process_that_starts_again_joins_at_once) {
   const auto x = long_job();
-  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 0)})};
-  cluster.start_all();
+  auto cluster = started(x, plan_of({bringing(1, 1), bringing(1, 0)}));
   wait_for_version(cluster[0], 50);
   cluster[1].leave();
   cluster.start(1);
@@ -201,51 +195,39 @@ TEST(networked_process, a_process_that_starts_again_joins_at_once) {
   EXPECT_EQ(cluster[1].end().reason, "finished");
 }
 
-TEST(networked_process, another_job_is_refused) {
-  test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 0)})};
-  cluster.start(0);
-  auto options = cluster.options_of(1);
-  options.resolved.seed = 99;
-  auto& other = cluster.start(1, options);
-  EXPECT_EQ(code_of_end(other), failure_code::mismatch);
-  EXPECT_FALSE(cluster[0].has_ended(milliseconds{300})) << "it waits for the right one";
-  EXPECT_TRUE(says(cluster[0], "a and b differ in their job: seed = 5 and 99;"))
-    << cluster[0].news();
-}
-
-TEST(networked_process, other_data_are_refused_by_what_differs) {
-  test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 0)})};
-  cluster.start(0);
-  auto options = cluster.options_of(1);
-  auto other = small_job();
-  other.data.rows = 100;
-  options.data = load_data(other);
-  EXPECT_EQ(code_of_end(cluster.start(1, options)), failure_code::mismatch);
-  EXPECT_TRUE(says(cluster[0], "a and b differ in their data: rows = 200 and 100;"))
-    << cluster[0].news();
-}
-
-TEST(networked_process, another_cluster_file_is_refused_by_what_differs_whoever_has_it) {
-  for (const size_t director : {0, 1}) {
-    test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 1)}, director)};
+// Whoever has the other file, job or data. Where the files have different orders nobody would dial: b thinks
+// that the director does, and the director that b does.
+TEST(networked_process, who_differs_is_refused_by_what_differs) {
+  using change = std::function<void(networked_options&)>;
+  const change other_job = [](auto& x) { x.resolved.seed = 99; };
+  const change other_data = [](auto& x) {
+    auto other = small_job();
+    other.data.rows = 100;
+    x.data = load_data(other);
+  };
+  const change other_file = [](auto& x) { x.cluster.nodes[0].replica_count = 12; };
+  const change other_order = [](auto& x) { std::swap(x.cluster.nodes[0], x.cluster.nodes[1]); };
+  const struct {
+    size_t director;
+    size_t shards; ///< of the second process
+    const change& make_other;
+    const char* said;
+  } rows[] = {{0, 0, other_job, "a and b differ in their job: seed = 5 and 99;"},
+              {0, 0, other_data, "a and b differ in their data: rows = 200 and 100;"},
+              {0, 1, other_file, "replicas of node a = "},
+              {1, 1, other_file, "replicas of node a = "},
+              {0, 1, other_order, "differ in their cluster file: node 1 = "}};
+  for (const auto& [director, shards, make_other, said] : rows) {
+    SCOPED_TRACE(said);
+    test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, shards)}, director)};
     cluster.start(0);
     auto options = cluster.options_of(1);
-    options.cluster.nodes[0].replica_count = 12;
+    make_other(options);
     cluster.start(1, options);
-    auto& other = cluster[1 - director];
-    EXPECT_EQ(code_of_end(other), failure_code::mismatch);
-    EXPECT_TRUE(says(cluster[director], "replicas of node a = ")) << cluster[director].news();
+    EXPECT_EQ(code_of_end(cluster[1 - director]), failure_code::mismatch);
+    EXPECT_FALSE(cluster[director].has_ended(milliseconds{300})) << "it waits for the right one";
+    EXPECT_TRUE(says(cluster[director], said)) << cluster[director].news();
   }
-}
-
-// b thinks that the director dials, and the director that b does.
-TEST(networked_process, files_in_different_orders_are_refused_though_nobody_would_dial) {
-  test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, 1)})};
-  cluster.start(0);
-  auto options = cluster.options_of(1);
-  std::swap(options.cluster.nodes[0], options.cluster.nodes[1]);
-  EXPECT_EQ(code_of_end(cluster.start(1, options)), failure_code::mismatch);
-  EXPECT_TRUE(says(cluster[0], "differ in their cluster file: node 1 = ")) << cluster[0].news();
 }
 
 TEST(networked_process, a_name_in_use_is_refused) {
@@ -281,8 +263,7 @@ TEST(networked_process, a_director_lost_for_too_long_is_given_up) {
 
 TEST(networked_process, a_stop_on_the_director_ends_all_at_a_version) {
   const auto x = long_job();
-  test_cluster cluster{x, plan_of({bringing(1, 1), bringing(1, 0)})};
-  cluster.start_all();
+  auto cluster = started(x, plan_of({bringing(1, 1), bringing(1, 0)}));
   wait_for_version(cluster[0], 20);
   cluster[0].stop();
   const auto end = cluster[0].end();
@@ -318,9 +299,8 @@ TEST(networked_process, of_a_run_that_is_over_nobody_is_waited_for_in_vain) {
 
 TEST(networked_process, a_spare_takes_over_slices_and_then_spans) {
   const auto x = long_job();
-  test_cluster cluster{
-    x, plan_of({bringing(1, 1), bringing(1, 0), bringing(1, 1), bringing(0, 0), bringing(0, 0)})};
-  cluster.start_all();
+  auto cluster = started(
+    x, plan_of({bringing(1, 1), bringing(1, 0), bringing(1, 1), bringing(0, 0), bringing(0, 0)}));
   wait_for_version(cluster[0], 20);
   cluster[1].leave();
   wait_for_version(cluster[0], 50);
