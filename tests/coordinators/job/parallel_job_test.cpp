@@ -13,6 +13,15 @@ namespace troupe::parallel_job_test {
 namespace {
 
 using cuts = std::vector<layer_cut>;
+
+cuts cut(auto... layers) {
+  return {layers...};
+}
+
+std::vector<size_t> stages(auto... segments) {
+  return {size_t{segments}...};
+}
+
 constexpr auto none = layer_cut::none;
 constexpr auto outputs = layer_cut::outputs;
 constexpr auto inputs = layer_cut::inputs;
@@ -87,19 +96,13 @@ TEST(parallel_job, a_cut_that_is_none_is_refused) {
       "(set model.cuts to 2 or more, or leave model.cut out)"},
      {[](job& x) { x.model.cuts = 65; },
       "model.cuts: 65 is out of range (use a whole number from 1 to 64)"},
-     {[](job& x) {
-        x.model.cut = {outputs, inputs};
-      },
+     {[](job& x) { x.model.cut = cut(outputs, inputs); },
       "model.cut: 2 cuts for 3 layers "
       "(name none, outputs or inputs for each of the 3 layers, or leave it out)"},
-     {[](job& x) {
-        x.model.cut = {outputs, none, none};
-      },
+     {[](job& x) { x.model.cut = cut(outputs, none, none); },
       "model.cut: layer 0 is cut by outputs, so layer 1 must be cut by inputs "
       "(name none, outputs or inputs for each of the 3 layers, or leave it out)"},
-     {[](job& x) {
-        x.model.cut = {none, inputs, none};
-      },
+     {[](job& x) { x.model.cut = cut(none, inputs, none); },
       "model.cut: layer 1 is cut by inputs, so layer 0 must be cut by outputs "
       "(name none, outputs or inputs for each of the 3 layers, or leave it out)"},
      {[](job& x) {
@@ -164,14 +167,10 @@ TEST(parallel_job, stages_that_do_not_fit_the_model_are_refused) {
   expect_refused(x, {{[](job& y) { y.parallel.stages = {2}; },
                       "parallel.stages: names 1 stages of 2 "
                       "(say of each stage how many segments it has, or leave it out)"},
-                     {[](job& y) {
-                        y.parallel.stages = {2, 1};
-                      },
+                     {[](job& y) { y.parallel.stages = stages(2u, 1u); },
                       "parallel.stages: names 3 segments, the model has 2 "
                       "(share them all out, or leave it out)"},
-                     {[](job& y) {
-                        y.parallel.stages = {0, 2};
-                      },
+                     {[](job& y) { y.parallel.stages = stages(0u, 2u); },
                       "parallel.stages: 0 is out of range (use a whole number from 1 to 1001)"}});
 }
 
@@ -206,13 +205,8 @@ TEST(parallel_job, good_ones_are_not_refused) {
     [](job& x) { x.parallel.tensor = 3; },
     [](job& x) { x.parallel.tensor = x.parallel.pipeline = 2; },
     [](job& x) { x.parallel.data = 5; },
-    [](job& x) {
-      x.model.cut = {none, outputs, inputs};
-      x.parallel.tensor = 2;
-    },
-    [](job& x) {
-      x.model.cut = {inputs, none, outputs};
-    },
+    [](job& x) { x.model.cut = cut(none, outputs, inputs), x.parallel.tensor = 2; },
+    [](job& x) { x.model.cut = cut(inputs, none, outputs); },
     [](job& x) { x.model.cut.clear(); },
     [](job& x) {
       x = whole_job();

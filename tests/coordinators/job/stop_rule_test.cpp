@@ -23,62 +23,46 @@ std::pair<int, stop_reason> stops_at(const stop_rule_options& options,
   return {-1, none};
 }
 
-std::pair<int, stop_reason> never() {
-  return {-1, none};
-}
-
-std::pair<int, stop_reason> target_at(int i) {
-  return {i, stop_reason::target_loss};
-}
-
-std::pair<int, stop_reason> patience_at(int i) {
-  return {i, stop_reason::patience};
-}
-
-TEST(stop_rule, without_options_it_never_stops) {
-  EXPECT_EQ(stops_at({}, {1, 1, 2, nan, infinity, 0, -1}), never());
-  EXPECT_FALSE(stop_rule_options{}.reads_results());
-}
-
 TEST(stop_rule, it_reads_results_for_a_target_or_patience) {
+  EXPECT_FALSE(stop_rule_options{}.reads_results());
   EXPECT_TRUE((stop_rule_options{.target_loss = 0.5, .patience = {}}.reads_results()));
   EXPECT_TRUE((stop_rule_options{.target_loss = {}, .patience = 2}.reads_results()));
   EXPECT_FALSE(
     (stop_rule_options{.target_loss = {}, .patience = {}, .tolerance = 0.1}.reads_results()));
 }
 
-TEST(stop_rule, a_loss_at_or_below_the_target_stops) {
-  const stop_rule_options options{.target_loss = 0.5, .patience = {}};
-  EXPECT_EQ(stops_at(options, {0.6, 0.500001, 0.5, 0.4}), target_at(2));
-  EXPECT_EQ(stops_at(options, {0.6, 0.1}), target_at(1));
-  EXPECT_EQ(stops_at(options, {0.6, 0.7}), never());
-}
-
-TEST(stop_rule, patience_counts_evaluations_in_a_row_without_a_better_loss) {
-  const stop_rule_options options{.target_loss = {}, .patience = 2};
-  EXPECT_EQ(stops_at(options, {3, 2, 2, 2.5}), patience_at(3)) << "an equal loss is not better";
-  EXPECT_EQ(stops_at(options, {3, 4, 2, 3, 1, 2}), never()) << "an improvement counts anew";
-  EXPECT_EQ(stops_at(options, {3, 4, 3.5, 1}), patience_at(2)) << "better than the last, not best";
-  EXPECT_EQ(stops_at({.target_loss = {}, .patience = 1}, {3, 3}), patience_at(1));
-}
-
-TEST(stop_rule, an_improvement_must_exceed_the_tolerance) {
-  const stop_rule_options options{.target_loss = {}, .patience = 2, .tolerance = 0.5};
-  EXPECT_EQ(stops_at(options, {3, 2.5, 2.4}), never());
-  EXPECT_EQ(stops_at(options, {3, 2.75, 2.5}), patience_at(2)) << "exactly the tolerance";
-  EXPECT_EQ(stops_at(options, {3, 2.75, 2.49, 2.3, 2.2}), patience_at(4));
-}
-
-TEST(stop_rule, a_loss_that_is_no_number_is_no_improvement_and_no_target) {
-  EXPECT_EQ(stops_at({.target_loss = 0.5, .patience = {}}, {nan, nan}), never());
-  EXPECT_EQ(stops_at({.target_loss = {}, .patience = 2}, {nan, nan}), patience_at(1));
-  EXPECT_EQ(stops_at({.target_loss = {}, .patience = 2}, {1, nan, nan}), patience_at(2));
-  EXPECT_EQ(stops_at({.target_loss = {}, .patience = 2}, {nan, 1, nan, 0.5}), never());
-  EXPECT_EQ(stops_at({.target_loss = {}, .patience = 2}, {infinity, infinity}), patience_at(1));
-}
-
-TEST(stop_rule, the_target_is_named_before_patience) {
-  EXPECT_EQ(stops_at({.target_loss = 2, .patience = 1, .tolerance = 5}, {6, 2}), target_at(1));
+TEST(stop_rule, stops_at_the_first_loss_that_meets_the_target_or_exhausts_patience) {
+  using enum stop_reason;
+  const stop_rule_options at_half{.target_loss = 0.5, .patience = {}};
+  const stop_rule_options patient{.target_loss = {}, .patience = 2};
+  const stop_rule_options at_once{.target_loss = {}, .patience = 1};
+  const stop_rule_options tolerant{.target_loss = {}, .patience = 2, .tolerance = 0.5};
+  const struct {
+    const char* name;
+    stop_rule_options options;
+    std::vector<double> losses;
+    std::pair<int, stop_reason> stop;
+  } rows[] = {
+    {"without options it never stops", {}, {1, 1, 2, nan, infinity, 0, -1}, {-1, none}},
+    {"at the target", at_half, {0.6, 0.500001, 0.5, 0.4}, {2, target_loss}},
+    {"below the target", at_half, {0.6, 0.1}, {1, target_loss}},
+    {"above the target", at_half, {0.6, 0.7}, {-1, none}},
+    {"an equal loss is not better", patient, {3, 2, 2, 2.5}, {3, stop_reason::patience}},
+    {"an improvement counts anew", patient, {3, 4, 2, 3, 1, 2}, {-1, none}},
+    {"better than the last, not best", patient, {3, 4, 3.5, 1}, {2, stop_reason::patience}},
+    {"patience of one", at_once, {3, 3}, {1, stop_reason::patience}},
+    {"more than the tolerance", tolerant, {3, 2.5, 2.4}, {-1, none}},
+    {"exactly the tolerance", tolerant, {3, 2.75, 2.5}, {2, stop_reason::patience}},
+    {"once more than it", tolerant, {3, 2.75, 2.49, 2.3, 2.2}, {4, stop_reason::patience}},
+    {"no number is no target", at_half, {nan, nan}, {-1, none}},
+    {"no number is no improvement", patient, {nan, nan}, {1, stop_reason::patience}},
+    {"nor after a number", patient, {1, nan, nan}, {2, stop_reason::patience}},
+    {"a number is one", patient, {nan, 1, nan, 0.5}, {-1, none}},
+    {"infinity is none", patient, {infinity, infinity}, {1, stop_reason::patience}},
+    {"the target before patience", {2, 1, 5}, {6, 2}, {1, target_loss}},
+  };
+  for (const auto& [name, options, losses, stop] : rows)
+    EXPECT_EQ(stops_at(options, losses), stop) << name;
 }
 
 TEST(stop_rule, it_remembers_the_best_version) {

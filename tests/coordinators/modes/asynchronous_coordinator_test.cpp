@@ -38,6 +38,10 @@ struct running {
     tickets[trainer] = work.decision.ticket;
     return values_of(work.parameters);
   }
+  void pull_all() {
+    for (size_t i = 0; i < tickets.size(); ++i)
+      pull(i);
+  }
   pushed_gradient push(size_t trainer, const floats& gradient, uint64_t samples = 1) {
     return coordinator.push(trainer, tickets[trainer], gradient, samples);
   }
@@ -97,8 +101,7 @@ TEST(asynchronous_coordinator, a_gradient_that_comes_twice_is_applied_once) {
 
 TEST(asynchronous_coordinator, a_pull_that_comes_twice_gets_the_same_snapshot) {
   running x{options_of(2)};
-  x.pull(0);
-  x.pull(1);
+  x.pull_all();
   x.push(1, {2});
   EXPECT_EQ(x.pull(0), floats{0});
   x.push(0, {0});
@@ -107,8 +110,7 @@ TEST(asynchronous_coordinator, a_pull_that_comes_twice_gets_the_same_snapshot) {
 
 TEST(asynchronous_coordinator, a_lost_trainers_snapshot_is_not_kept_for_its_return) {
   running x{options_of(2)};
-  x.pull(0);
-  x.pull(1);
+  x.pull_all();
   x.push(1, {2});
   x.coordinator.lost(0);
   x.coordinator.joined(0);
@@ -140,8 +142,7 @@ TEST(asynchronous_coordinator, delay_compensation_corrects_what_is_late) {
   auto options = options_of(2);
   options.compensation = delay_compensation_options{0.5};
   running x{options};
-  x.pull(0);
-  x.pull(1);
+  x.pull_all();
   x.push(1, {4}); // 0 -> -2; not late, so not changed
   EXPECT_EQ(x.parameters(), floats{-2});
   x.push(0, {2}); // 2 + 0.5 * 4 * (-2 - 0) = -2
@@ -154,8 +155,7 @@ TEST(asynchronous_coordinator, half_synchronous_steps_are_one_update_of_all_that
   auto options = options_of(3, consistency_mode::half_synchronous);
   options.consistency.first_count = 2;
   running x{options};
-  for (size_t i = 0; i < 3; ++i)
-    x.pull(i);
+  x.pull_all();
   const auto first = x.push(0, {2}, 1);
   EXPECT_EQ(first.verdict, gradient_verdict::queued);
   EXPECT_TRUE(first.applied.empty());
@@ -176,8 +176,7 @@ TEST(asynchronous_coordinator, a_step_that_waits_for_a_lost_trainer_alone_is_mad
   auto options = options_of(3, consistency_mode::half_synchronous);
   options.consistency.first_count = 3;
   running x{options};
-  for (size_t i = 0; i < 3; ++i)
-    x.pull(i);
+  x.pull_all();
   x.push(0, {2});
   x.push(1, {2});
   x.pull(0);
@@ -237,8 +236,7 @@ TEST(asynchronous_coordinator, a_held_step_grows_with_the_trainers) {
   EXPECT_EQ(x.coordinator.rule().first_count(), 2u);
   x.coordinator.joined(2);
   EXPECT_EQ(x.coordinator.rule().first_count(), 3u);
-  for (size_t i = 0; i < 3; ++i)
-    x.pull(i);
+  x.pull_all();
   x.push(0, {2});
   EXPECT_EQ(x.push(1, {2}).verdict, gradient_verdict::queued);
   EXPECT_EQ(x.push(2, {2}).verdict, gradient_verdict::applied);
@@ -247,8 +245,7 @@ TEST(asynchronous_coordinator, a_held_step_grows_with_the_trainers) {
 TEST(asynchronous_coordinator, a_useless_gradient_is_refused_and_holds_nobody_up) {
   auto options = options_of(2, consistency_mode::bounded);
   running x{options};
-  x.pull(0);
-  x.pull(1);
+  x.pull_all();
   x.push(0, {2});
   EXPECT_TRUE(x.pull(0).empty());
   const auto bad = x.push(1, {NAN});
@@ -266,8 +263,7 @@ TEST(asynchronous_coordinator, a_discarded_gradient_moves_nothing) {
   auto options = options_of(2, consistency_mode::lag);
   options.consistency.lag_ratio = 0.5;
   running x{options};
-  x.pull(0);
-  x.pull(1);
+  x.pull_all();
   x.push(1, {2});
   const auto late = x.push(0, {100});
   EXPECT_EQ(late.decision.reason, staleness_reason::late);

@@ -1,5 +1,6 @@
 #include "coordinators/modes/gradients_coordinator.hpp"
 #include "models/optimizers/optimizer.hpp"
+#include "tests/support/models.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,12 +16,8 @@ namespace troupe::gradients_coordinator_test {
 namespace {
 
 using verdict = gradient_verdict;
-using floats = std::vector<float>;
-
-floats values_of(const const_buffer& parameters) {
-  const auto values = parameters.values();
-  return {values.begin(), values.end()};
-}
+using test::floats;
+using test::values_of;
 
 /// SGD with a learning rate of 0.5: all steps of the tests are exact.
 gradients_coordinator_options options_of(size_t round_size = 1,

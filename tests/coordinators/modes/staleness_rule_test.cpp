@@ -49,6 +49,10 @@ struct played {
       tickets[trainer] = decision.ticket;
     return decision;
   }
+  void pull_all() {
+    for (size_t i = 0; i < tickets.size(); ++i)
+      pull(i);
+  }
   staleness_decision push(size_t trainer) { return rule.on_gradient(trainer, tickets[trainer]); }
   staleness_decision both(size_t trainer) {
     EXPECT_EQ(pull(trainer).verdict, verdict::proceed);
@@ -127,8 +131,7 @@ TEST(staleness_rule, bounded_by_zero_marches_in_step) {
 
 TEST(staleness_rule, nobody_waits_for_a_lost_trainer) {
   played x{bounded(0), 3};
-  for (size_t i = 0; i < 3; ++i)
-    x.pull(i);
+  x.pull_all();
   x.push(0);
   x.push(1);
   x.pull(0);
@@ -157,8 +160,7 @@ TEST(staleness_rule, who_comes_back_is_as_far_as_the_slowest) {
 
 TEST(staleness_rule, half_synchronously_the_first_gradients_make_the_step) {
   played x{half(2), 3};
-  for (size_t i = 0; i < 3; ++i)
-    x.pull(i);
+  x.pull_all();
   const auto first = x.push(2);
   expect(first, verdict::wait, reason::held);
   EXPECT_TRUE(first.applied.empty());
@@ -183,8 +185,7 @@ TEST(staleness_rule, half_synchronously_the_first_gradients_make_the_step) {
 
 TEST(staleness_rule, half_synchronously_late_gradients_are_dropped_if_so_chosen) {
   played x{half(2, true), 3};
-  for (size_t i = 0; i < 3; ++i)
-    x.pull(i);
+  x.pull_all();
   x.push(0);
   x.push(2);
   expect(x.push(1), verdict::refuse, reason::late);
@@ -198,8 +199,7 @@ TEST(staleness_rule, half_synchronously_late_gradients_are_dropped_if_so_chosen)
 
 TEST(staleness_rule, half_synchronous_steps_shrink_when_trainers_are_lost) {
   played x{half(3), 3};
-  for (size_t i = 0; i < 3; ++i)
-    x.pull(i);
+  x.pull_all();
   x.push(0);
   x.push(1);
   const auto decision = x.rule.on_lost(2);

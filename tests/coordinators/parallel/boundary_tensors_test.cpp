@@ -198,16 +198,15 @@ std::string fetched_by(segment_fetching& x, tile_rule::work_kind kind) {
   return result;
 }
 
-TEST(segment_fetching, each_is_fetched_twice_a_step_but_the_last_ones) {
-  segment_fetching x{network().chain(), whole};
-  x.begin(step, 3, having({}));
-  EXPECT_EQ(fetched_by(x, step), "+0 +1;-0 +2;-1 +3;-2 +4;;;-4 +2;-3 +1;-2 +0;-1;-0");
-}
-
-TEST(segment_fetching, an_evaluation_goes_forward_only) {
-  segment_fetching x{network().chain(), whole};
-  x.begin(evaluation, 3, having({}));
-  EXPECT_EQ(fetched_by(x, evaluation), "+0 +1;-0 +2;-1 +3;-2 +4;-3;-4");
+TEST(segment_fetching, each_is_fetched_twice_a_step_but_the_last_ones_and_once_an_evaluation) {
+  const std::pair<tile_rule::work_kind, const char*> rows[] = {
+    {step, "+0 +1;-0 +2;-1 +3;-2 +4;;;-4 +2;-3 +1;-2 +0;-1;-0"},
+    {evaluation, "+0 +1;-0 +2;-1 +3;-2 +4;-3;-4"}};
+  for (const auto& [kind, fetched] : rows) {
+    segment_fetching x{network().chain(), whole};
+    x.begin(kind, 3, having({}));
+    EXPECT_EQ(fetched_by(x, kind), fetched);
+  }
 }
 
 TEST(segment_fetching, what_the_process_has_is_not_fetched) {

@@ -34,14 +34,30 @@ std::vector<ranges> all_cuts(size_t begin, size_t end, size_t stage_count) {
   return result;
 }
 
-TEST(grid, one_replica_has_everything) {
-  EXPECT_EQ(place_partitions({}, {4, 1, {5, 7}, {}}, 1),
-            (std::vector<partition>{{{0, 4}, {0, 2}, {0, 1}}}));
-}
-
-TEST(grid, groups_share_slices_as_replicas_always_did) {
-  EXPECT_EQ(place_partitions({2, 1, 1}, {5, 1, {1}, {}}, 2),
-            (std::vector<partition>{{{0, 2}, {0, 1}, {0, 1}}, {{2, 5}, {0, 1}, {0, 1}}}));
+TEST(grid, places_are_groups_of_parts_and_stages_while_there_are_slices) {
+  const struct {
+    const char* name;
+    grid_shape shape;
+    grid_work work;
+    std::vector<partition> places;
+  } rows[] = {
+    {"one replica has everything", {}, {4, 1, {5, 7}, {}}, {{{0, 4}, {0, 2}, {0, 1}}}},
+    {"groups share slices as replicas always did",
+     {2, 1, 1},
+     {5, 1, {1}, {}},
+     {{{0, 2}, {0, 1}, {0, 1}}, {{2, 5}, {0, 1}, {0, 1}}}},
+    {"there are no more groups than slices",
+     {3, 1, 1},
+     {2, 1, {1}, {}},
+     {{{0, 1}, {0, 1}, {0, 1}}, {{1, 2}, {0, 1}, {0, 1}}, {}}},
+    {"without a whole group nobody has work", {1, 2, 2}, {4, 2, {1, 1}, {}}, {{}, {}, {}}},
+    {"stages are as the job says",
+     {1, 1, 2},
+     {4, 1, {1, 1, 1, 100, 100}, {3, 2}},
+     {{{0, 4}, {0, 3}, {0, 1}}, {{0, 4}, {3, 5}, {0, 1}}}},
+  };
+  for (const auto& [name, shape, work, places] : rows)
+    EXPECT_EQ(place_partitions(shape, work, places.size()), places) << name;
 }
 
 TEST(grid, ranks_count_parts_then_stages_then_groups) {
@@ -83,22 +99,6 @@ TEST(grid, replicas_beyond_whole_groups_are_spares) {
   EXPECT_EQ(partitions[9], partition{});
 }
 
-TEST(grid, there_are_no_more_groups_than_slices) {
-  const auto partitions = place_partitions({3, 1, 1}, {2, 1, {1}, {}}, 3);
-  EXPECT_EQ(partitions[1].slices, (index_range{1, 2}));
-  EXPECT_TRUE(partitions[2].empty());
-}
-
-TEST(grid, without_a_whole_group_nobody_has_work) {
-  EXPECT_EQ(place_partitions({1, 2, 2}, {4, 2, {1, 1}, {}}, 3), std::vector<partition>(3));
-}
-
-TEST(grid, stages_are_as_the_job_says) {
-  const auto partitions = place_partitions({1, 1, 2}, {4, 1, {1, 1, 1, 100, 100}, {3, 2}}, 2);
-  EXPECT_EQ(partitions[0].segments, (index_range{0, 3}));
-  EXPECT_EQ(partitions[1].segments, (index_range{3, 5}));
-}
-
 TEST(grid, what_does_not_fit_is_refused) {
   const grid_work work{4, 2, {1, 1, 1}, {}};
   EXPECT_THROW(place_partitions({0, 1, 1}, work, 4), std::invalid_argument);
@@ -111,19 +111,13 @@ TEST(grid, what_does_not_fit_is_refused) {
   EXPECT_THROW(place_partitions({1, 1, 2}, {4, 2, {1, 1, 1}, {3, 0}}, 4), std::invalid_argument);
 }
 
-TEST(grid, the_slowest_stage_is_as_fast_as_it_can_be) {
+TEST(grid, the_slowest_stage_is_as_fast_as_it_can_be_and_the_others_are_balanced_behind_it) {
   EXPECT_EQ(balance_stages({28, 72}, 2), (ranges{{0, 1}, {1, 2}}));
   EXPECT_EQ(balance_stages({1, 2, 3, 4, 5, 6}, 3), (ranges{{0, 3}, {3, 5}, {5, 6}}));
   EXPECT_EQ(balance_stages({9, 1, 1, 1}, 2), (ranges{{0, 1}, {1, 4}}));
-}
-
-TEST(grid, of_equal_splits_earlier_stages_are_short) {
-  EXPECT_EQ(balance_stages({1, 1, 1}, 2), (ranges{{0, 1}, {1, 3}}));
+  EXPECT_EQ(balance_stages({1, 1, 1}, 2), (ranges{{0, 1}, {1, 3}})) << "earlier ones are short";
   EXPECT_EQ(balance_stages({0, 0, 0}, 2), (ranges{{0, 1}, {1, 3}}));
   EXPECT_EQ(balance_stages({1, 1, 1, 10}, 3), (ranges{{0, 1}, {1, 3}, {3, 4}}));
-}
-
-TEST(grid, stages_behind_the_slowest_are_balanced_too) {
   EXPECT_EQ(balance_stages({10, 1, 1, 1, 1}, 3), (ranges{{0, 1}, {1, 3}, {3, 5}}));
 }
 

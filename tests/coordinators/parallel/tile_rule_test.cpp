@@ -53,14 +53,15 @@ std::string alone(const tile_rule_options& options, const std::vector<size_t>& i
   return result;
 }
 
-TEST(tile_rule, who_has_everything_does_slice_after_slice) {
+TEST(tile_rule, who_has_everything_does_slice_after_slice_or_segment_after_segment) {
   EXPECT_EQ(alone({{0, 2}, 1, one_f_one_b, {}}, {0, 1}),
             "F00 F01 B01 B00 G00 G01 F10 F11 B11 B10 G10 G11");
   EXPECT_EQ(alone({{0, 1}, 1, pipeline_schedule::gpipe, {}}, {4, 7}), "F40 B40 G40 F70 B70 G70");
-}
-
-TEST(tile_rule, gradients_that_cross_wires_go_first) {
-  EXPECT_EQ(alone({{0, 3}, 1, one_f_one_b, {2, 1}}, {0}), "F00 F01 F02 B02 B01 B00 G01 G02 G00");
+  EXPECT_EQ(alone({{0, 3}, 1, one_f_one_b, {2, 1}}, {0}), "F00 F01 F02 B02 B01 B00 G01 G02 G00")
+    << "gradients that cross wires go first";
+  // Parameters of a segment go when all slices have gone back through it, before its gradients are made.
+  EXPECT_EQ(alone({{0, 2}, 1, one_f_one_b, {}, true}, {0, 1}),
+            "F00 F10 F01 F11 B01 B11 G01 G11 B00 B10 G00 G10");
 }
 
 TEST(tile_rule, without_rows_in_any_slice_there_is_nothing_to_do) {
@@ -92,22 +93,18 @@ TEST(tile_rule, a_slice_is_in_flight_until_its_last_gradient) {
   EXPECT_EQ(rule.in_flight_peak(), 1u);
 }
 
-TEST(tile_rule, one_forward_one_backward_goes_back_first) {
-  auto rule = begun({{1, 2}, 3, one_f_one_b, {}}, {0, 1, 2});
-  rule.on_input({0, 1, forward});
-  EXPECT_EQ(all_of(rule), "F01");
-  rule.on_input({1, 1, forward});
-  rule.on_input({0, 1, backward});
-  EXPECT_EQ(all_of(rule), "B01 F11 G01") << "what others wait for before what fills gaps";
-}
-
-TEST(tile_rule, gpipe_goes_forward_first) {
-  auto rule = begun({{1, 2}, any_number_in_flight, pipeline_schedule::gpipe, {}}, {0, 1, 2});
-  rule.on_input({0, 1, forward});
-  EXPECT_EQ(all_of(rule), "F01");
-  rule.on_input({1, 1, forward});
-  rule.on_input({0, 1, backward});
-  EXPECT_EQ(all_of(rule), "F11 B01 G01");
+TEST(tile_rule, one_forward_one_backward_goes_back_first_and_gpipe_goes_forward_first) {
+  const std::pair<tile_rule_options, const char*> rows[] = {
+    {{{1, 2}, 3, one_f_one_b, {}}, "B01 F11 G01"}, // what others wait for before what fills gaps
+    {{{1, 2}, any_number_in_flight, pipeline_schedule::gpipe, {}}, "F11 B01 G01"}};
+  for (const auto& [options, order] : rows) {
+    auto rule = begun(options, {0, 1, 2});
+    rule.on_input({0, 1, forward});
+    EXPECT_EQ(all_of(rule), "F01");
+    rule.on_input({1, 1, forward});
+    rule.on_input({0, 1, backward});
+    EXPECT_EQ(all_of(rule), order);
+  }
 }
 
 TEST(tile_rule, higher_slices_in_flight_do_not_keep_back_a_lower_one) {
@@ -240,12 +237,6 @@ TEST(tile_rule, schedules_have_names) {
   EXPECT_EQ(name_of(one_f_one_b), "1f1b");
   EXPECT_EQ(from_name<pipeline_schedule>("gpipe"), pipeline_schedule::gpipe);
   EXPECT_EQ(all_names<pipeline_schedule>(), "1f1b, gpipe");
-}
-
-// Parameters of a segment go when all slices have gone back through it, before its gradients are made.
-TEST(tile_rule, by_segment_all_slices_go_through_one_before_the_next) {
-  EXPECT_EQ(alone({{0, 2}, 1, one_f_one_b, {}, true}, {0, 1}),
-            "F00 F10 F01 F11 B01 B11 G01 G11 B00 B10 G00 G10");
 }
 
 TEST(tile_rule, a_segment_whose_parameters_are_missing_waits_and_gradients_do_not) {

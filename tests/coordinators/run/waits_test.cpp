@@ -18,41 +18,38 @@ std::string text_of(const std::vector<heard_process>& everybody) {
   return waiting_text(holding_up(everybody));
 }
 
-TEST(holding_up, nobody_does_while_all_work) {
-  EXPECT_TRUE(holding_up({{"a", {}, 0ms}, {"b", {}, 900ms}}).empty());
-  EXPECT_TRUE(holding_up({}).empty());
-}
-
-TEST(holding_up, a_process_that_is_waited_for_and_works_does) {
-  EXPECT_EQ(text_of({{"a", {{"b", "gradients of step 412, slices 2-3"}}, 0ms}, {"b", {}, 1400ms}}),
-            "waiting for node b: gradients of step 412, slices 2-3 (last heard 1.4 s ago)");
-}
-
-TEST(holding_up, chains_are_followed_to_their_end) {
-  EXPECT_EQ(text_of({{"a", {{"b", "x"}}, 0ms}, {"b", {{"c", "y"}}, 0ms}, {"c", {}, 0ms}}),
-            "waiting for node c: y (last heard 0.0 s ago)");
-}
-
-TEST(holding_up, what_a_silent_process_said_last_does_not_count) {
-  const auto late =
-    holding_up({{"a", {{"b", "x"}}, 0ms}, {"b", {{"a", "y"}, {"", "z"}}, silence_max}});
-  EXPECT_EQ(late, (std::vector<late_process>{{"b", {"x"}, silence_max}}));
-}
-
-TEST(holding_up, a_silent_process_does_although_nobody_misses_it) {
-  EXPECT_EQ(text_of({{"a", {}, 0ms}, {"b", {}, 2600ms}}),
-            "waiting for node b: a sign of life (last heard 2.6 s ago)");
-  EXPECT_TRUE(holding_up({{"a", {}, 0ms}, {"b", {}, silence_max - 1ms}}).empty());
-}
-
-TEST(holding_up, in_a_circle_all_do) {
-  EXPECT_EQ(text_of({{"a", {{"b", "x"}}, 0ms}, {"b", {{"a", "y"}}, 0ms}, {"c", {{"a", "y"}}, 0ms}}),
-            "waiting for node a: y (last heard 0.0 s ago); node b: x (last heard 0.0 s ago)");
-}
-
-TEST(holding_up, a_process_waits_for_its_own_parts) {
-  EXPECT_EQ(text_of({{"a", {{"", "replicas to finish their step"}}, 100ms}, {"b", {}, 0ms}}),
-            "waiting for node a: replicas to finish their step (last heard 0.1 s ago)");
+TEST(holding_up, the_end_of_each_chain_of_waits_is_named) {
+  const struct {
+    const char* name;
+    std::vector<heard_process> everybody;
+    const char* text;
+  } rows[] = {
+    {"all work", {{"a", {}, 0ms}, {"b", {}, 900ms}}, ""},
+    {"there is nobody", {}, ""},
+    {"waited for, and works",
+     {{"a", {{"b", "gradients of step 412, slices 2-3"}}, 0ms}, {"b", {}, 1400ms}},
+     "waiting for node b: gradients of step 412, slices 2-3 (last heard 1.4 s ago)"},
+    {"a chain",
+     {{"a", {{"b", "x"}}, 0ms}, {"b", {{"c", "y"}}, 0ms}, {"c", {}, 0ms}},
+     "waiting for node c: y (last heard 0.0 s ago)"},
+    {"what a silent process said last does not count",
+     {{"a", {{"b", "x"}}, 0ms}, {"b", {{"a", "y"}, {"", "z"}}, silence_max}},
+     "waiting for node b: x (last heard 1.8 s ago)"},
+    {"silent, and nobody misses it",
+     {{"a", {}, 0ms}, {"b", {}, 2600ms}},
+     "waiting for node b: a sign of life (last heard 2.6 s ago)"},
+    {"not silent for long enough", {{"a", {}, 0ms}, {"b", {}, silence_max - 1ms}}, ""},
+    {"all of a circle",
+     {{"a", {{"b", "x"}}, 0ms}, {"b", {{"a", "y"}}, 0ms}, {"c", {{"a", "y"}}, 0ms}},
+     "waiting for node a: y (last heard 0.0 s ago); node b: x (last heard 0.0 s ago)"},
+    {"its own parts",
+     {{"a", {{"", "replicas to finish their step"}}, 100ms}, {"b", {}, 0ms}},
+     "waiting for node a: replicas to finish their step (last heard 0.1 s ago)"},
+  };
+  for (const auto& [name, everybody, text] : rows) {
+    const auto late = holding_up(everybody);
+    EXPECT_EQ(late.empty() ? "" : waiting_text(late), text) << name;
+  }
 }
 
 TEST(holding_up, more_than_three_are_counted) {
