@@ -95,8 +95,6 @@ void expect_problem(const std::shared_ptr<answer>& result, const std::string& wh
   EXPECT_EQ(result->problem, "troupe.collective-failed (\"" + why + "\")");
 }
 
-} // namespace
-
 TEST_F(collective_members, all_six_operations_are_answered) {
   make(3);
   const auto all = [&](auto what, uint64_t round) {
@@ -219,4 +217,5 @@ TEST_F(collective_members, a_group_is_known_before_the_first_call_and_has_all_me
   EXPECT_EQ(reason, "collective: a group of 1 members, not 2");
 }
 
+} // namespace
 } // namespace troupe::collective_member_test

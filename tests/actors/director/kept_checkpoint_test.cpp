@@ -42,14 +42,9 @@ struct kept_case {
 
 const std::vector<kept_case> cases{
   {"adam inside", [](job&) {}},
-  {"a share of the way",
-   [](job& x) {
-     x.merge.outer = {outer_kind::sgd, 0.7};
-   }},
+  {"a share of the way", [](job& x) { x.merge.outer = outer_options(outer_kind::sgd, 0.7); }},
   {"momentum outside",
-   [](job& x) {
-     x.merge.outer = {outer_kind::sgd, 0.7, 0.9, true};
-   }},
+   [](job& x) { x.merge.outer = outer_options(outer_kind::sgd, 0.7, 0.9, true); }},
   {"adam outside", [](job& x) { x.merge.outer.kind = outer_kind::adam; }},
   {"yogi and a mean",
    [](job& x) {

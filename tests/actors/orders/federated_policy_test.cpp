@@ -128,9 +128,7 @@ TEST(federated_policy, what_is_part_of_the_job_changes_the_bits) {
          [](job& x) { x.training.batch_size = 5; },
          [](job& x) { x.merge.members.rule = merge_rule::average; },
          [](job& x) { x.merge.flipped_members = 10; },
-         [](job& x) {
-           x.merge.outer = {outer_kind::sgd, 0.7, 0.9, true};
-         }}) {
+         [](job& x) { x.merge.outer = outer_options(outer_kind::sgd, 0.7, 0.9, true); }}) {
     auto x = federated_job();
     change(x);
     EXPECT_NE(trained(x), expected);

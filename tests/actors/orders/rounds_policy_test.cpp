@@ -53,9 +53,7 @@ TEST(rounds_policy, what_is_part_of_the_job_changes_the_bits) {
          [](job& x) { x.merge.elastic_alpha = 0.1; },
          [](job& x) { x.merge.averaging.kind = averaging_kind::mean; },
          [](job& x) { x.merge.flipped_members = 1; },
-         [](job& x) {
-           x.merge.outer = {outer_kind::sgd, 0.7, 0.9, true};
-         }}) {
+         [](job& x) { x.merge.outer = outer_options(outer_kind::sgd, 0.7, 0.9, true); }}) {
     auto x = merging_job();
     change(x);
     EXPECT_NE(trained(x), expected);

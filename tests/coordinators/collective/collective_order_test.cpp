@@ -238,8 +238,6 @@ void expect_no_order_shows(uint64_t seed, bool is_far) {
     EXPECT_TRUE(one.empty()) << "seed " << seed << ": something was never sent";
 }
 
-} // namespace
-
 TEST(collective_order, does_not_show_in_seeded_groups_of_up_to_nine_members) {
   for (uint64_t seed = 0; seed < 300; ++seed)
     ASSERT_NO_FATAL_FAILURE(expect_no_order_shows(seed, false));
@@ -250,4 +248,5 @@ TEST(collective_order, of_pieces_does_not_show_in_seeded_groups_of_many_processe
     ASSERT_NO_FATAL_FAILURE(expect_no_order_shows(seed, true));
 }
 
+} // namespace
 } // namespace troupe::collective_order_test

@@ -57,8 +57,6 @@ std::string problem_with(const std::vector<collective_part>& pieces) {
   return late.end(0).problem;
 }
 
-} // namespace
-
 TEST(part_pieces, leave_as_far_as_they_are_granted) {
   departing_parts parts{limits, patience};
   const collective_part whole{
@@ -171,4 +169,5 @@ TEST(part_pieces, of_a_failed_round_go_no_further) {
   EXPECT_EQ(group.bytes[0], limits.eager_elements() * sizeof(float));
 }
 
+} // namespace
 } // namespace troupe::part_pieces_test

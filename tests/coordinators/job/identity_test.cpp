@@ -78,10 +78,7 @@ TEST(identity, each_key_that_determines_the_next_version_changes_it) {
        x.model.hidden.clear();
      }},
     {"hidden: units", [](job& x) { x.model.hidden = {7}; }},
-    {"hidden: layers",
-     [](job& x) {
-       x.model.hidden = {6, 6};
-     }},
+    {"hidden: layers", [](job& x) { x.model.hidden.assign(2, 6); }},
     {"activation",
      [](job& x) {
        x.model.activation = activation_kind::tanh;

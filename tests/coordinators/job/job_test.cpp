@@ -220,9 +220,7 @@ TEST(job, the_limits_of_each_range_are_in_it) {
     [](job& x) { x.data.test_fraction = 0.999; },
     [](job& x) { x.data.test_fraction = 0.25, x.data.validation_fraction = 0.5; },
     [](job& x) { x.training.keep_best = false, x.training.evaluate_every = 0; },
-    [](job& x) {
-      x.model.hidden = {1, 1};
-    },
+    [](job& x) { x.model.hidden.assign(2, 1); },
     [](job& x) { x.model.kind = model_kind::softmax_regression; },
     [](job& x) {
       x.model.kind = model_kind::softmax_regression;

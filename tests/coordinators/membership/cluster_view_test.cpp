@@ -140,24 +140,17 @@ TEST(view_check, each_group_carries_every_part_of_every_segment_once) {
   };
   EXPECT_EQ(refused([](auto& x) { x[1].take({}); }),
             "no replica carries part 2 of segment 0 of slices 0-3");
-  EXPECT_EQ(refused([](auto& x) {
-              x[1].parts = {1, 4};
-            }),
+  EXPECT_EQ(refused([](auto& x) { x[1].parts = index_range(1, 4); }),
             "several replicas carry part 1 of segment 0 of slices 0-3");
-  EXPECT_EQ(refused([](auto& x) {
-              x[1].segments = {0, 1};
-            }),
+  EXPECT_EQ(refused([](auto& x) { x[1].segments = index_range(0, 1); }),
             "no replica carries part 2 of segment 1 of slices 0-3");
   EXPECT_EQ(refused([](auto& x) { x[2].take(x[0].work()); }),
             "several replicas carry part 0 of segment 0 of slices 0-3");
-  EXPECT_EQ(refused([](auto& x) {
-              x[0].slices = {0, 2};
-            }),
+  EXPECT_EQ(refused([](auto& x) { x[0].slices = index_range(0, 2); }),
             "no replica carries part 2 of segment 0 of slices 0-1")
     << "and the other slices lie across its";
   EXPECT_EQ(refused([](auto& x) {
-              x[0].take({{0, 4}, {}, {}});
-              x[1].take({});
+              x[0].take({{0, 4}, {}, {}}), x[1].take({});
             }),
             "")
     << "a replica with the whole model";

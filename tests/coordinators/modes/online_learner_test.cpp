@@ -40,8 +40,6 @@ std::vector<float> values(const online_learner& learner) {
   return {span.begin(), span.end()};
 }
 
-} // namespace
-
 TEST(online_learner, first_update_is_the_one_worked_by_hand) {
   online_learner learner{line(), sgd_with(0.25)};
   learner.set_parameters(std::array{1.0f, 0.0f});
@@ -217,4 +215,5 @@ TEST(online_learner, random_walk_never_leaves_bad_parameters) {
   EXPECT_NEAR(learner.parameters().values()[1], 1, 1e-2);
 }
 
+} // namespace
 } // namespace troupe::online_learner_test
