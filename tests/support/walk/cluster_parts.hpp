@@ -57,7 +57,7 @@ inline size_t process_of(const std::string& name) {
 }
 
 /// As exchanges number them.
-inline peer_id peer_of(size_t process) {
+inline peer_id peer_id_of(size_t process) {
   return static_cast<peer_id>(process);
 }
 
@@ -157,7 +157,7 @@ inline expected_tensor newest_parameters(const cluster_plan& known) {
   what.newest = true;
   what.last_key = known.plan.last_version();
   for (size_t k = 0; k < shard_count; ++k)
-    what.sources.push_back({peer_of(replica_count + k), known.spans[k]});
+    what.sources.push_back({peer_id_of(replica_count + k), known.spans[k]});
   what.memory = memory_of(what.elements);
   return {std::move(what), {}};
 }
@@ -421,7 +421,7 @@ private:
         --slices.end;
       if (!slices.empty())
         result.push_back(
-          {peer_of(process_of(view.members[place.member].name)), known.spans[index], slices});
+          {peer_id_of(process_of(view.members[place.member].name)), known.spans[index], slices});
     }
     return result;
   }
