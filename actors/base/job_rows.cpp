@@ -70,8 +70,8 @@ std::vector<size_t> row_namer::rows_of(uint64_t step, size_t slice) const {
     return result;
   }
   // Rows for testing and validation may lie in files of their own.
-  const part_sizes sizes{kept.test > 0 ? rows->evaluated().test : 0,
-                         kept.validation > 0 ? rows->evaluated().validation : 0};
+  const part_sizes sizes{kept.test_fraction > 0 ? rows->evaluated().test : 0,
+                         kept.validation_fraction > 0 ? rows->evaluated().validation : 0};
   const auto row_count = rows->training_row_count() + sizes.test + sizes.validation;
   return chunk_rows == 0 ? source_rows(seed, row_count, sizes, numbers)
                          : chunk_split{seed, row_count, chunk_rows, kept}.source_rows(numbers);

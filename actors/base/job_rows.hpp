@@ -126,7 +126,7 @@ struct row_namer {
   std::shared_ptr<const job_rows> rows;
   uint64_t seed = 0;     ///< of the job
   std::string file;      ///< empty: the rows were made, or given
-  part_fractions kept{}; ///< of the rows of `file`: for testing, for validation
+  part_options kept{};   ///< of the rows of `file`: for testing, for validation
   size_t chunk_rows = 0; ///< where rows lie in chunks; 0: they do not
   /// Numbers of the training rows in the data, if known; null: (seed, kept) decide.
   std::shared_ptr<const std::vector<uint32_t>> source{};

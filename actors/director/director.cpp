@@ -356,7 +356,7 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   const auto shape = shape_of(data);
   director_options options;
   options.rule.plan = timeline_of(resolved, shape);
-  options.rule.stop = stop_rule_of(resolved);
+  options.rule.stop = resolved.training;
   options.rule.plateau = resolved.optimizer.plateau;
   options.rule.rows = {shape.test_row_count, shape.validation_row_count};
   options.rule.keep_best = *resolved.training.keep_best;

@@ -52,7 +52,7 @@ public:
 
 private:
   bool holds_gradients() const {
-    return options_.consistency.mode == consistency_mode::half_synchronous;
+    return options_.consistency.mode == consistency_kind::half_synchronous;
   }
 
   asynchronous_options options_;

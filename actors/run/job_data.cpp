@@ -34,46 +34,18 @@ void require_no_problems(const std::vector<job_problem>& found) {
   throw failure(failure_code::bad_job, text);
 }
 
-csv_header header_of(header_kind kind) {
-  return kind == header_kind::automatic ? csv_header::automatic
-         : kind == header_kind::yes     ? csv_header::yes
-                                        : csv_header::no;
-}
-
-// Both enumerations use the same names; "auto" is no file format.
-std::optional<file_format> format_of(data_format format) {
-  return from_name<file_format>(name_of(format));
-}
-
 bool is_rows_file(const data_options& x, const std::string& path) {
-  const auto given = format_of(x.format);
-  return (given ? *given : troupe::format_of(path)) == file_format::rows;
-}
-
-row_form form_of(const job& x) {
-  if (x.data.dense == dense_kind::no)
-    return row_form::sparse;
-  const bool is_dense = x.data.dense == dense_kind::yes || needs_dense_rows(x);
-  return is_dense ? row_form::dense : row_form::by_content;
+  const auto format = x.format == file_format::by_name ? format_of(path) : x.format;
+  return format == file_format::rows;
 }
 
 /// Called when the file's name or first bytes have decided its format: only then can these keys be checked.
 void require_libsvm(const data_options& x, const std::string& path) {
-  const bool asks = x.dense == dense_kind::no || x.hash_bits;
-  if (asks && x.format == data_format::by_name && troupe::format_of(path) != file_format::libsvm)
+  const bool asks = x.dense == row_form::sparse || x.hash_bits;
+  if (asks && x.format == file_format::by_name && format_of(path) != file_format::libsvm)
     throw failure(failure_code::bad_job, shown_text(path) + " is no libsvm file",
                   x.hash_bits ? "data.hash_bits" : "data.dense",
                   "leave it out, or say what the file is: data.format = \"libsvm\"");
-}
-
-column_choice choice_of(const column_options& x) {
-  return {x.categorical,
-          x.boolean,
-          x.date,
-          x.categories_max,
-          from_name<missing_rule>(name_of(x.missing)).value(),
-          x.missing_cells,
-          x.missing_indicator};
 }
 
 char letter_of(const std::string& text) {
@@ -83,19 +55,14 @@ char letter_of(const std::string& text) {
 read_options reading_of(const job& whole) {
   const auto& x = whole.data;
   read_options options;
-  options.format = format_of(x.format);
-  options.header = header_of(x.header);
-  options.target = x.target;
-  options.ignore = x.ignore;
-  options.weight = x.weight;
-  options.group = x.split_by;
-  options.columns = choice_of(x);
+  static_cast<column_options&>(options) = x;
   options.dialect = dialect_of(x.cells);
-  options.index_base = x.index_base;
-  options.hash_bits = x.hash_bits.value_or(0);
-  options.form = form_of(whole);
-  options.text.window = x.text.window;
-  options.text.stride = x.text.stride;
+  options.format = x.format;
+  options.libsvm.index_base = x.index_base;
+  options.libsvm.hash_bits = x.hash_bits.value_or(0);
+  const bool decides = x.dense == row_form::by_content && needs_dense_rows(whole);
+  options.libsvm.form = decides ? row_form::dense : x.dense;
+  static_cast<window_options&>(options.text) = x.text;
   if (whole.federated.partition == partition_kind::column)
     options.client = whole.federated.clients_from;
   return options;
@@ -186,20 +153,12 @@ dataset read_rows_of(const job& x) {
 }
 
 dataset make_synthetic(const job& x) {
-  const synthetic_options options{x.seed,         x.data.rows,    x.data.features,
-                                  x.data.classes, x.data.targets, x.data.noise};
-  return x.data.synthetic == synthetic_kind::classification ? make_classification(options)
-                                                            : make_regression(options);
+  return x.data.synthetic == synthetic_kind::classification ? make_classification(x.data, x.seed)
+                                                            : make_regression(x.data, x.seed);
 }
 
 prepare_options options_of(const job& x, size_t chunk_rows) {
-  return {x.seed,
-          x.data.test_fraction,
-          x.data.standardize,
-          x.data.validation_fraction,
-          chunk_rows,
-          x.data.stratify,
-          {x.data.fold.value_or(0), x.data.folds.value_or(0)}};
+  return {x.seed, x.data, x.data.standardize, chunk_rows};
 }
 
 prepared_data prepare_in_memory(const job& x, dataset source) {

@@ -87,11 +87,11 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
   if (const auto dialect = text_of(dialect_of(result.resolved.data.cells)); !dialect.empty())
     metadata["csv"] = dialect;
   const auto& data = result.resolved.data;
-  if (data.header == header_kind::yes)
+  if (data.header == csv_header::yes)
     metadata["header"] = "yes";
   if (data.index_base == 0)
     metadata["index_base"] = "0";
-  if (data.format == data_format::text && data.synthetic == synthetic_kind::none)
+  if (data.format == file_format::text && data.synthetic == synthetic_kind::none)
     metadata["input"] = "text";
   if (!train.columns.fill.empty())
     metadata["feature_fill"] = bits_of(train.columns.fill);

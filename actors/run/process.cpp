@@ -138,7 +138,7 @@ process::process(caf::actor_system& system, const job& resolved,
   rows_ = {rows,
            resolved.seed,
            resolved.data.file.empty() ? resolved.federated.clients_from : resolved.data.file,
-           {resolved.data.test_fraction, resolved.data.validation_fraction},
+           resolved.data,
            data->chunk_rows,
            data->source_rows};
   replica_options for_replicas{network_, rows, gradients_, plan, with_environment(options.hooks)};

@@ -157,18 +157,15 @@ public:
     if (!draft_.errors.empty())
       throw job_errors(std::move(draft_.errors));
     loaded_cluster result;
+    result.plan = settings_.plan;
     for (const auto& node : nodes_) {
-      const auto& x = node.entry;
-      result.plan.nodes.push_back({x.name, x.address, x.listen.empty() ? x.address : x.listen,
-                                   x.director, x.replicas, x.shards, x.memory});
+      auto& added = result.plan.nodes.emplace_back(node.entry);
+      if (added.listen.empty())
+        added.listen = added.address;
       result.places.push_back(place_text(path_, node.place_of("address")));
     }
     draft_.value.training.replicas = groups_of(draft_.value.parallel, replica_count());
     result.tls = tls();
-    result.plan.timeouts = settings_.timeouts;
-    result.plan.insecure = settings_.insecure;
-    result.plan.min_nodes = settings_.min_nodes;
-    result.plan.carrier = settings_.carrier;
     draft_.value.checkpoint.by_default = result.plan.can_lose_spans() &&
                                          !draft_.places.by_key.contains("checkpoint.every_steps") &&
                                          !has_server(draft_.value.training);
@@ -347,20 +344,20 @@ private:
     if (dialled.port != 0)
       check_unique(index, "address", node.entry.address, addresses_);
     const bool reachable = !is_loopback(dialled) || !is_loopback(listened);
-    if (reachable && !settings_.insecure && !has_tls())
+    if (reachable && !settings_.plan.insecure && !has_tls())
       complain(node.place_of(is_loopback(dialled) ? "listen" : "address"),
                "others can reach this address, and nothing proves who they are",
                "add [tls] with ca = \"...\", or insecure = true in a network you trust");
   }
 
   void check_directors() {
-    const auto leads = [](const placed_node& x) { return x.entry.director; };
+    const auto leads = [](const placed_node& x) { return x.entry.is_director; };
     const auto first = std::find_if(nodes_.begin(), nodes_.end(), leads);
     if (first == nodes_.end())
       return complain(place_of("node"), "no node is the director",
                       "add director = true to the one that is to write the results");
     for (auto other = std::next(first); other != nodes_.end(); ++other)
-      if (other->entry.director)
+      if (other->entry.is_director)
         complain(other->place_of("director"), "two nodes are the director",
                  "the other one stands at " + place_text(path_, first->place_of("director")));
   }
@@ -370,10 +367,10 @@ private:
       return std::all_of(nodes_.begin(), nodes_.end(),
                          [&](const placed_node& x) { return count(x.entry) == 0; });
     };
-    if (none([](const node_entry& x) { return x.replicas; }))
+    if (none([](const node_entry& x) { return x.replica_count; }))
       complain(place_of("node"), "no node has replicas: nobody computes",
                "set replicas of a node to 1 or more");
-    if (none([](const node_entry& x) { return x.shards; }))
+    if (none([](const node_entry& x) { return x.shard_count; }))
       complain(place_of("node"), "no node has shards: nobody owns the parameters",
                "set shards of a node to 1 or more");
     if (const auto problem = groups_problem(draft_.value.parallel, replica_count());
@@ -384,12 +381,12 @@ private:
   size_t replica_count() const {
     size_t result = 0;
     for (const auto& node : nodes_)
-      result += node.entry.replicas;
+      result += node.entry.replica_count;
     return result;
   }
 
   void check_timeouts() {
-    const auto& x = settings_.timeouts;
+    const auto& x = settings_.plan.timeouts;
     // Of the two keys the one that was set from outside, or stands in the file at all.
     const bool is_late =
       outside_.has("timeouts.lost_after") ||
@@ -469,17 +466,16 @@ std::string full_path(const std::string& path) {
 }
 
 std::string node_text(const loaded_cluster& x, size_t index) {
-  const auto& node = x.plan.nodes[index];
-  std::string result =
-    "\n[[node]]\nname = " + toml_text(node.name) + "\naddress = " + toml_text(node.address) +
-    "\nlisten = " + toml_text(node.listen) + "\ndirector = " + toml_text(node.is_director) +
-    "\nreplicas = " + toml_text(uint64_t{node.replica_count}) +
-    "\nshards = " + toml_text(uint64_t{node.shard_count}) + "\n";
-  if (node.memory_bytes)
-    result += "memory = " + toml_text(memory_size_text(*node.memory_bytes)) + "\n";
-  if (x.tls)
-    result += "certificate = " + toml_text(full_path(x.tls->credentials[index].certificate_file)) +
-              "\nkey = " + toml_text(full_path(x.tls->credentials[index].key_file)) + "\n";
+  node_entry node;
+  static_cast<cluster_node&>(node) = x.plan.nodes[index];
+  if (x.tls) {
+    node.certificate = full_path(x.tls->credentials[index].certificate_file);
+    node.key = full_path(x.tls->credentials[index].key_file);
+  }
+  std::string result = "\n[[node]]\n";
+  for (const auto& key : node_schema())
+    if (const auto text = key.get(node))
+      result += key.path + " = " + *text + '\n';
   return result;
 }
 

@@ -123,11 +123,12 @@ node_keys make_node_schema() {
            {"what other nodes dial; port 0 with `troupe launch` only: any free one", "required"});
   node.add("listen", &x::listen, address,
            {"what it listens on, such as \"0.0.0.0:7400\"", "address"});
-  node.add("director", &x::director, "leads the run and writes its files; exactly one node does");
-  node.add("replicas", &x::replicas, within(0, actors_max), "actors that compute gradients");
-  node.add("shards", &x::shards, within(0, actors_max),
+  node.add("director", &x::is_director,
+           "leads the run and writes its files; exactly one node does");
+  node.add("replicas", &x::replica_count, within(0, actors_max), "actors that compute gradients");
+  node.add("shards", &x::shard_count, within(0, actors_max),
            "actors that own a part of the parameters and its optimizer state");
-  node.add("memory", &x::memory,
+  node.add("memory", &x::memory_bytes,
            std::make_shared<optional_type<uint64_t>>(std::make_shared<amount_type<uint64_t>>(
              "size", &memory_size_of, &memory_size_text, "\"512 MiB\" or \"8 GiB\"")),
            {"what it may take, such as \"8 GiB\"; with less than its plan says nothing begins",
@@ -141,18 +142,20 @@ node_keys make_node_schema() {
 cluster_keys make_cluster_schema() {
   using x = cluster_settings;
   cluster_keys out;
-  key_section<x> cluster{out, "", [](x& y) -> x& { return y; }};
+  key_section<x, cluster_plan> plan{out, "", &x::plan};
   key_section<x> tls{out, "tls", [](x& y) -> x& { return y; }};
-  key_section<x, cluster_timeouts> timeouts{out, "timeouts", &x::timeouts};
+  key_section<x, cluster_timeouts> timeouts{
+    out, "timeouts", [](x& y) -> cluster_timeouts& { return y.plan.timeouts; }};
   const auto duration = std::make_shared<amount_type<milliseconds>>(
     "duration", &duration_of, &duration_text, "\"500ms\", \"5s\" or \"2m\"");
-  cluster.add("insecure", &x::insecure, "permits addresses that others can reach without [tls]");
-  cluster.add("min_nodes", &x::min_nodes, within(1, node_count_max),
-              {"nodes that are enough to begin with once timeouts.join has passed; spares that "
-               "stand in count",
-               "all that are no spares"});
-  cluster.add(
-    "network.carrier", &x::carrier,
+  plan.add("insecure", &cluster_plan::insecure,
+           "permits addresses that others can reach without [tls]");
+  plan.add("min_nodes", &cluster_plan::min_nodes, within(1, node_count_max),
+           {"nodes that are enough to begin with once timeouts.join has passed; spares that "
+            "stand in count",
+            "all that are no spares"});
+  plan.add(
+    "network.carrier", &cluster_plan::carrier,
     "how gradients and parameters go between processes: in memory where two have some in common, "
     "else by a connection of their own (auto), always so (socket), or as messages of the actor "
     "system");

@@ -16,27 +16,19 @@
 namespace troupe {
 
 /// A [[node]] as the file has it: nothing is derived, paths are as written.
-struct node_entry {
-  std::string name;
-  std::string address;
-  std::string listen;
-  bool director = false;
-  size_t replicas = 1;
-  size_t shards = 1;
-  std::optional<uint64_t> memory; ///< bytes
+struct node_entry : cluster_node {
+  node_entry() { replica_count = shard_count = 1; }
+
   std::string certificate;
   std::string key;
 };
 
 /// Settings of all nodes.
 struct cluster_settings {
-  cluster_timeouts timeouts;
+  cluster_plan plan;     ///< without nodes
   std::string authority; ///< tls.ca
   std::string certificate = "{name}.pem";
   std::string key = "{name}.key";
-  bool insecure = false;
-  std::optional<size_t> min_nodes;
-  carrier_choice carrier = carrier_choice::automatic;
 };
 
 const std::vector<key_row<node_entry>>& node_schema();

@@ -1,4 +1,5 @@
 #include "app/commands/commands.hpp"
+#include "app/predict/model_rows.hpp"
 #include "app/run/training_run.hpp"
 #include "app/terminal/figures_text.hpp"
 #include "app/terminal/output.hpp"
@@ -40,15 +41,6 @@ target_use use_of(const std::string& targets) {
     return target_use::by_content;
   throw failure(failure_code::usage, "targets are auto, classes or numbers", "--targets",
                 "leave it out to let the file decide");
-}
-
-file_format format_of(const data_arguments& data) {
-  if (data.format == "auto")
-    return troupe::format_of(data.file);
-  if (const auto format = from_name<file_format>(data.format))
-    return *format;
-  throw failure(failure_code::usage, "there is no format " + shown_text(data.format), "--format",
-                "the formats are auto, " + all_names<file_format>());
 }
 
 /// One line on a terminal, redrawn ten times a second; nothing elsewhere.
@@ -135,7 +127,7 @@ rows_header convert_whole(const convert_arguments& x) {
                   "--shuffle", "convert the file first, and then the result with --shuffle");
   read_options options;
   options.format = file_format::libsvm;
-  options.index_base = x.data.index_base.value_or(1);
+  options.libsvm.index_base = x.data.index_base.value_or(1);
   const auto rows = to_dataset(read_data(x.data.file, options), use_of(x.targets));
   const auto chunk_rows = x.chunk_rows > 0 ? std::optional{x.chunk_rows} : std::nullopt;
   write_rows(x.output, rows, chunk_rows);
@@ -198,7 +190,7 @@ std::string report_of(const rows_file& file) {
 /// Writes the rows of a file in any format as a file of rows. Prints what it holds.
 int data_convert_command(const convert_arguments& x) {
   require_free(x.output, x.overwrite);
-  const auto format = format_of(x.data);
+  const auto format = format_option(x.data);
   if (format == file_format::libsvm) {
     print_result(x.output + ": " + facts_of(convert_whole(x)) + '\n');
     return 0;

@@ -33,15 +33,6 @@ namespace troupe {
 // The rows that a finished run kept aside. Its folder says which data it read and how they were
 // split, so a model can be judged by rows it has never seen.
 
-enum class run_part : uint8_t { train, validation, test };
-
-template <>
-struct name_table<run_part> {
-  static constexpr std::array entries{named(run_part::train, "train"),
-                                      named(run_part::validation, "validation"),
-                                      named(run_part::test, "test")};
-};
-
 namespace {
 
 struct run_rows {
@@ -91,7 +82,7 @@ std::string run_folder_of(const std::string& model_path) {
 /// Reads the data of the run in `folder` once more and gives one part. Throws failure: usage
 /// without a run or such rows; mismatch when the run trained on other data; what reading job and
 /// data throws.
-run_rows rows_of_run(const std::string& folder, run_part part) {
+run_rows rows_of_run(const std::string& folder, row_part part) {
   const auto job_path = in_folder(folder, job_file_name);
   std::error_code ignored;
   if (!std::filesystem::exists(job_path, ignored))
@@ -107,17 +98,17 @@ run_rows rows_of_run(const std::string& folder, run_part part) {
   if (identity.find("data.fingerprint = " + fingerprint + '\n') == std::string::npos)
     throw failure(failure_code::mismatch, "the data are not those that the run was trained on",
                   loaded.value.data.file, "name a data file to evaluate on");
-  auto& rows = part == run_part::train  ? data.train
-               : part == run_part::test ? data.test
+  auto& rows = part == row_part::train  ? data.train
+               : part == row_part::test ? data.test
                                         : data.validation;
   if (rows.row_count == 0)
     throw failure(failure_code::usage,
                   "the run kept no rows for " +
-                    std::string{part == run_part::validation ? "validation" : "testing"},
+                    std::string{part == row_part::validation ? "validation" : "testing"},
                   folder, "add a data file, or choose other rows: --rows train");
   if (data.stays_in_file() && rows.features.empty()) {
-    const auto& source = part == run_part::train  ? *data.stored.train
-                         : part == run_part::test ? *data.stored.test
+    const auto& source = part == row_part::train  ? *data.stored.train
+                         : part == row_part::test ? *data.stored.test
                                                   : *data.stored.validation;
     rows = in_memory(source, std::move(rows));
   }
@@ -358,11 +349,11 @@ std::string report_of(const json& object) {
   return figures.text() + '\n' + class_table(object) + '\n' + matrix_table(object);
 }
 
-run_part part_of(const evaluate_arguments& arguments) {
-  if (const auto part = from_name<run_part>(arguments.rows))
+row_part part_of(const evaluate_arguments& arguments) {
+  if (const auto part = from_name<row_part>(arguments.rows))
     return *part;
   throw failure(failure_code::usage, "there are no rows called '" + arguments.rows + "'", "--rows",
-                "use one of: " + all_names<run_part>());
+                "use one of: " + all_names<row_part>());
 }
 
 void refuse_data_options(const data_arguments& x) {
@@ -382,7 +373,7 @@ json judge_run(const saved_model& model, const evaluate_arguments& arguments) {
     throw failure(failure_code::mismatch, "the model is not that of the run", folder,
                   "name a data file to evaluate on");
   print_message("troupe: the " + std::to_string(rows.row_count) + " rows that " + folder +
-                (part == run_part::train ? " was trained on\n" : " kept aside\n"));
+                (part == row_part::train ? " was trained on\n" : " kept aside\n"));
   auto object = object_of(model, file, judge_dataset(model, rows));
   object["part"] = name_of(part);
   return object;
@@ -409,7 +400,7 @@ int evaluate_command(const evaluate_arguments& given) {
     auto arguments = given;
     const auto model = read_model(model_path_of(arguments.model_file));
     if (arguments.data.file.empty() && arguments.rows.empty())
-      arguments.rows = name_of(run_part::test);
+      arguments.rows = name_of(row_part::test);
     const auto object =
       arguments.data.file.empty() ? judge_run(model, arguments) : judge_data(model, arguments);
     print_result(arguments.json ? one_line(object) : report_of(object));

@@ -387,7 +387,7 @@ int init_command(const init_arguments& x) {
   write_job(output, text, x.overwrite);
   auto job = load_job(output, {}, {}); // it is one that trains, or this is a defect
   if (header == csv_header::automatic)
-    job.data.header = header_kind::automatic;
+    job.data.header = csv_header::automatic;
   try { // shows now what training would refuse or warn of
     const auto data = facts.is_whole ? load_data(job) : std::make_shared<prepared_data>();
     for (const auto& remark : data->remarks)

@@ -125,15 +125,10 @@ std::string assumption_of(const row_reader& reader, const std::vector<size_t>& t
 }
 
 // To a model of characters a file is a text unless its name says otherwise.
-file_format format_option(const saved_model& model, const data_arguments& data) {
+file_format format_for(const saved_model& model, const data_arguments& data) {
   if (data.format == "auto" && model.reads_text)
     return format_by_name(data.file).value_or(file_format::text);
-  if (data.format == "auto")
-    return format_of(data.file);
-  if (const auto format = from_name<file_format>(data.format))
-    return *format;
-  throw failure(failure_code::usage, "there is no format " + shown_text(data.format), "--format",
-                "the formats are auto, " + all_names<file_format>());
+  return format_option(data);
 }
 
 // Of columns without names only the number can be reported, so the reader counts further ones.
@@ -278,9 +273,11 @@ model_rows open_by_columns(const saved_model& model, std::unique_ptr<row_reader>
 model_rows open_libsvm_rows(const saved_model& model, const data_arguments& data) {
   const bool sparse = model.network->chain().reads_sparse();
   const auto features = model.network->feature_count();
-  auto reader =
-    std::make_unique<libsvm_reader>(data.file, data.index_base.value_or(model.index_base), features,
-                                    libsvm_form{sparse, model.hash_bits});
+  libsvm_options options;
+  options.index_base = data.index_base.value_or(model.index_base);
+  options.hash_bits = model.hash_bits;
+  options.form = sparse ? row_form::sparse : row_form::dense;
+  auto reader = std::make_unique<libsvm_reader>(data.file, features, options);
   if (model.target_names.size() != 1)
     refuse_count(model, *reader);
   auto assumption = sparse ? data.file + ": sparse rows of " + plural(features, "feature")
@@ -367,7 +364,7 @@ model_rows open_rows(const saved_model& model, const data_arguments& given, targ
   if (data.file == "-")
     data.file = "/dev/stdin";
   const auto header = header_option(data.header);
-  const auto format = format_option(model, data);
+  const auto format = format_for(model, data);
   require_use(data, format);
   if (!data.target.empty() && model.target_names.size() != 1)
     throw failure(failure_code::usage,
@@ -405,6 +402,14 @@ void refuse_option(const std::string& option, file_format format, const std::str
 }
 
 } // namespace
+
+file_format format_option(const data_arguments& data) {
+  const auto format = from_name<file_format>(data.format);
+  if (!format)
+    throw failure(failure_code::usage, "there is no format " + shown_text(data.format), "--format",
+                  "the formats are " + all_names<file_format>());
+  return *format == file_format::by_name ? format_of(data.file) : *format;
+}
 
 void require_use(const data_arguments& data, file_format format) {
   const bool is_array = format == file_format::idx || format == file_format::npy;

@@ -50,6 +50,9 @@ struct model_rows {
 /// value that does not exist; what the reader of the format throws.
 model_rows open_rows(const saved_model& model, const data_arguments& data, target_wish wish);
 
+/// The value of --format; auto: what the file is. Throws failure(usage) for one that does not exist.
+file_format format_option(const data_arguments& data);
+
 /// Throws failure(usage) for an option that the format has no use for.
 void require_use(const data_arguments& data, file_format format);
 

@@ -292,7 +292,7 @@ private:
                     (is_text() ? "a longer text" : "more rows, or another job.seed to split them"));
   }
 
-  bool is_text() const { return given_.data.format == data_format::text; }
+  bool is_text() const { return given_.data.format == file_format::text; }
 
   /// An embedding of fewer codes than there are characters takes all others for one.
   void warn_of_codes() {

@@ -55,11 +55,9 @@ struct resolved_job {
 bool has_same_rules(const run_directory& folder, const job& x) {
   try {
     const auto old = load_job(folder.file(job_file_name), {}, {});
-    const auto& before = old.training;
-    const auto& now = x.training;
+    const stop_rule_options &before = old.training, &now = x.training;
     return old.privacy.epsilon == x.privacy.epsilon && old.privacy.delta == x.privacy.delta &&
-           before.target_loss == now.target_loss && before.patience == now.patience &&
-           before.tolerance == now.tolerance && before.evaluate_every == now.evaluate_every;
+           before == now && old.training.evaluate_every == x.training.evaluate_every;
   } catch (const failure&) {
     return false;
   }

@@ -31,12 +31,10 @@ std::string class_text(const std::string& name) {
 }
 
 csv_header header_option(const std::string& text) {
-  if (text == "auto")
-    return csv_header::automatic;
-  if (text == "yes" || text == "true")
-    return csv_header::yes;
-  if (text == "no" || text == "false")
-    return csv_header::no;
+  if (const auto named = from_name<csv_header>(text == "true"    ? "yes"
+                                               : text == "false" ? "no"
+                                                                 : text))
+    return *named;
   throw failure(failure_code::usage, "--header is auto, yes or no, not '" + text + "'");
 }
 

@@ -101,14 +101,14 @@ void check_column_lists(problem_list& check, const data_options& x) {
 
 void check_missing(problem_list& check, const data_options& x) {
   constexpr size_t texts_max = 100;
-  const bool is_error = x.missing == missing_kind::error;
+  const bool is_error = x.missing == missing_rule::error;
   check.require(!is_error || x.missing_cells == data_options{}.missing_cells, "data.missing_cells",
                 "what is done with rows that have such cells is not said",
                 "set data.missing to \"mean\" or \"drop\"");
   check.require(x.missing_cells.size() <= texts_max, "data.missing_cells",
                 "there are more than " + std::to_string(texts_max) + " texts",
                 "name the few that say that there is no value");
-  check.require(!x.missing_indicator || x.missing == missing_kind::mean, "data.missing_indicator",
+  check.require(!x.missing_indicator || x.missing == missing_rule::mean, "data.missing_indicator",
                 "marks cells that the mean stands for", "set data.missing = \"mean\"");
 }
 
@@ -146,7 +146,7 @@ void check_columns(problem_list& check, const data_options& x, bool synthetic) {
   check_cells(check, x.cells);
   check.require(x.ignore.empty() || !synthetic, "data.ignore",
                 "the data are made by a rule, which makes features only", "leave it out");
-  const bool is_csv = x.format == data_format::by_name || x.format == data_format::csv;
+  const bool is_csv = x.format == file_format::by_name || x.format == file_format::csv;
   for (const auto& [key, column] :
        {std::pair{"data.weight", &x.weight}, std::pair{"data.split_by", &x.split_by}})
     check.require(column->empty() || (is_csv && !synthetic), key,
@@ -164,7 +164,7 @@ void check_columns(problem_list& check, const data_options& x, bool synthetic) {
 
 /// What belongs to texts, and what has no use for one.
 void check_text(problem_list& check, const data_options& x, bool synthetic) {
-  const bool is_text = x.format == data_format::text && !synthetic;
+  const bool is_text = x.format == file_format::text && !synthetic;
   check.require(is_text || x.text == window_options{},
                 x.text.window != window_options{}.window ? "data.window" : "data.stride",
                 "says how rows are cut from a text, and there is none",
@@ -177,7 +177,7 @@ void check_text(problem_list& check, const data_options& x, bool synthetic) {
   };
   refuse(x.target != "last", "data.target", "a text has no columns: the next character is learned");
   refuse(!x.ignore.empty(), "data.ignore", "a text has no columns");
-  refuse(x.header != header_kind::automatic, "data.header", "a text has no header");
+  refuse(x.header != csv_header::automatic, "data.header", "a text has no header");
   refuse(x.standardize, "data.standardize", "characters are codes, which have no scale");
   refuse(x.stratify, "data.stratify", "a text is split by position, because its rows overlap");
   refuse(x.shuffle == shuffle_kind::lanes, "data.shuffle",
@@ -212,8 +212,8 @@ void check_data(problem_list& check, const data_options& x, bool rows_elsewhere)
   const bool has_labels = !x.labels_file.empty();
   check.require(!has_labels || rows_elsewhere || !x.file.empty(), "data.labels_file",
                 "the job names labels but no data.file", "name the rows that they belong to");
-  check.require(!has_labels || (x.format != data_format::csv && x.format != data_format::libsvm &&
-                                x.format != data_format::text),
+  check.require(!has_labels || (x.format != file_format::csv && x.format != file_format::libsvm &&
+                                x.format != file_format::text),
                 "data.labels_file", std::string{name_of(x.format)} + " files hold their targets",
                 "leave data.labels_file out");
   check.require(!has_labels || x.target == "last", "data.target",
@@ -230,37 +230,32 @@ bool needs_dense_rows(const job& x) {
          !x.data.test_file.empty() || !x.data.validation_file.empty();
 }
 
-std::vector<job_problem> sparse_problems(const job& x) {
-  std::vector<job_problem> result;
+void check_sparse(problem_list& check, const job& x) {
   const auto& data = x.data;
   const bool is_libsvm =
     data.synthetic == synthetic_kind::none &&
-    (data.format == data_format::libsvm || data.format == data_format::by_name);
-  const bool sparse = data.dense == dense_kind::no;
-  if (!is_libsvm && sparse)
-    result.push_back({"data.dense", "only libsvm files have sparse rows", "leave data.dense out"});
-  if (!is_libsvm && data.hash_bits)
-    result.push_back({"data.hash_bits", "belongs to libsvm files", "leave data.hash_bits out"});
-  if (!is_libsvm && data.index_base != data_options{}.index_base)
-    result.push_back({"data.index_base", "belongs to libsvm files", "leave data.index_base out"});
-  if (sparse && solves(x))
-    result.push_back(
-      {"optimizer.kind",
-       std::string{name_of(x.optimizer.kind)} + " solves for dense rows, but data.dense is false",
-       "use lbfgs, or leave data.dense out"});
-  if (sparse && cuts_first_layer(x.model))
-    result.push_back({"model.cuts",
-                      "the first layer reads sparse rows and is not cut, since data.dense is false",
-                      "let model.cut begin with \"none\", use model.cuts = 1, or leave data.dense "
-                      "out"});
-  if (sparse && by_lanes(x))
-    result.push_back({"data.shuffle", "lanes have dense rows, but data.dense is false",
-                      "leave one of the two out"});
-  for (const std::string part : {"test", "validation"})
-    if (sparse && !(part == "test" ? data.test_file : data.validation_file).empty())
-      result.push_back({"data." + part + "_file", "belongs to dense rows, but data.dense is false",
-                        "use data." + part + "_fraction, or leave data.dense out"});
-  return result;
+    (data.format == file_format::libsvm || data.format == file_format::by_name);
+  const bool sparse = data.dense == row_form::sparse;
+  check.require(is_libsvm || !sparse, "data.dense", "only libsvm files have sparse rows",
+                "leave data.dense out");
+  check.require(is_libsvm || !data.hash_bits, "data.hash_bits", "belongs to libsvm files",
+                "leave data.hash_bits out");
+  check.require(is_libsvm || data.index_base == data_options{}.index_base, "data.index_base",
+                "belongs to libsvm files", "leave data.index_base out");
+  check.require(!sparse || !solves(x), "optimizer.kind",
+                std::string{name_of(x.optimizer.kind)} +
+                  " solves for dense rows, but data.dense is false",
+                "use lbfgs, or leave data.dense out");
+  check.require(!sparse || !cuts_first_layer(x.model), "model.cuts",
+                "the first layer reads sparse rows and is not cut, since data.dense is false",
+                "let model.cut begin with \"none\", use model.cuts = 1, or leave data.dense out");
+  check.require(!sparse || !by_lanes(x), "data.shuffle",
+                "lanes have dense rows, but data.dense is false", "leave one of the two out");
+  for (const auto& [part, file] :
+       {std::pair{"test", &data.test_file}, std::pair{"validation", &data.validation_file}})
+    check.require(!sparse || file->empty(), "data." + std::string{part} + "_file",
+                  "belongs to dense rows, but data.dense is false",
+                  "use data." + std::string{part} + "_fraction, or leave data.dense out");
 }
 
 } // namespace troupe

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include "coordinators/job/stop_rule.hpp"
 #include "coordinators/modes/cohort.hpp"
 #include "coordinators/modes/model_merger.hpp"
 #include "coordinators/modes/staleness_rule.hpp"
@@ -25,6 +26,7 @@
 #include "models/privacy/secret_stream.hpp"
 #include "models/segments/layer_cuts.hpp"
 #include "models/training/client_rows.hpp"
+#include "models/training/row_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,11 +38,7 @@
 namespace troupe {
 
 enum class synthetic_kind : uint8_t { none, classification, regression };
-enum class data_format : uint8_t { by_name, csv, libsvm, idx, npy, rows, text };
 enum class shuffle_kind : uint8_t { rows, lanes };
-enum class header_kind : uint8_t { automatic, yes, no };
-enum class dense_kind : uint8_t { automatic, yes, no };
-enum class missing_kind : uint8_t { error, mean, drop };
 enum class model_kind : uint8_t {
   softmax_regression,
   neural_network,
@@ -49,7 +47,6 @@ enum class model_kind : uint8_t {
 };
 enum class class_weight_kind : uint8_t { none, balanced, list };
 enum class strategy_kind : uint8_t { gradients, parameters, federated };
-enum class consistency_kind : uint8_t { synchronous, asynchronous, bounded, half_synchronous, lag };
 enum class scheduler_policy : uint8_t { sharing, stealing };
 
 template <>
@@ -58,33 +55,9 @@ struct name_table<synthetic_kind> {
                                       named(synthetic_kind::regression, "regression")};
 };
 template <>
-struct name_table<missing_kind> {
-  static constexpr std::array entries{named(missing_kind::error, "error"),
-                                      named(missing_kind::mean, "mean"),
-                                      named(missing_kind::drop, "drop")};
-};
-template <>
-struct name_table<data_format> {
-  static constexpr std::array entries{
-    named(data_format::by_name, "auto"),  named(data_format::csv, "csv"),
-    named(data_format::libsvm, "libsvm"), named(data_format::idx, "idx"),
-    named(data_format::npy, "npy"),       named(data_format::rows, "rows"),
-    named(data_format::text, "text")};
-};
-template <>
 struct name_table<shuffle_kind> {
   static constexpr std::array entries{named(shuffle_kind::rows, "rows"),
                                       named(shuffle_kind::lanes, "lanes")};
-};
-template <>
-struct name_table<dense_kind> {
-  static constexpr std::array entries{named(dense_kind::automatic, "auto"),
-                                      named(dense_kind::yes, "yes"), named(dense_kind::no, "no")};
-};
-template <>
-struct name_table<header_kind> {
-  static constexpr std::array entries{named(header_kind::automatic, "auto"),
-                                      named(header_kind::yes, "yes"), named(header_kind::no, "no")};
 };
 template <>
 struct name_table<model_kind> {
@@ -98,14 +71,6 @@ struct name_table<strategy_kind> {
   static constexpr std::array entries{named(strategy_kind::gradients, "gradients"),
                                       named(strategy_kind::parameters, "parameters"),
                                       named(strategy_kind::federated, "federated")};
-};
-template <>
-struct name_table<consistency_kind> {
-  static constexpr std::array entries{named(consistency_kind::synchronous, "synchronous"),
-                                      named(consistency_kind::asynchronous, "asynchronous"),
-                                      named(consistency_kind::bounded, "staleness"),
-                                      named(consistency_kind::half_synchronous, "first"),
-                                      named(consistency_kind::lag, "lag")};
 };
 template <>
 struct name_table<scheduler_policy> {
@@ -124,43 +89,6 @@ struct cell_options {
   friend bool operator==(const cell_options&, const cell_options&) = default;
 };
 
-/// Which columns of a file are what: each by its name or 0-based index. All but the target is for csv.
-struct column_options {
-  std::string target = "last";            ///< "last", or a column
-  std::vector<std::string> ignore{};      ///< columns that are no features
-  std::vector<std::string> categorical{}; ///< a feature for each value that occurs
-  std::vector<std::string> boolean{};     ///< true or false, yes or no, 1 or 0
-  std::vector<std::string> date{};        ///< days, month and weekday
-  size_t categories_max = 1000;           ///< features that categories make, >= 1
-  missing_kind missing = missing_kind::error;
-  std::vector<std::string> missing_cells{""}; ///< texts of cells without a value
-  bool missing_indicator = false;             ///< mean: a feature that says where cells are missing
-  std::string weight{};   ///< column of what each row counts in the loss, no feature; empty: none
-  std::string split_by{}; ///< column of groups that stay in one part, no feature; empty: none
-  cell_options cells{};
-
-  /// Whether some cells are not the numbers that they are without these keys.
-  bool has_plan() const {
-    return !categorical.empty() || !boolean.empty() || !date.empty() ||
-           missing != missing_kind::error;
-  }
-
-  friend bool operator==(const column_options&, const column_options&) = default;
-};
-
-/// Which rows are for testing and for validation.
-struct part_options {
-  double test_fraction = 0;       ///< rows kept for testing, [0, 1)
-  double validation_fraction = 0; ///< rows kept for validation, [0, 1), beside those for testing
-  bool stratify = false;          ///< classes keep their shares in both
-  std::optional<size_t> folds;    ///< >= 2: validation rows are one of so many parts ..
-  std::optional<size_t> fold;     ///< .. this one, below `folds`; both or none are there
-  std::string test_file;          ///< path of rows for testing, beside `file`; empty: none
-  std::string validation_file;    ///< likewise for validation
-
-  friend bool operator==(const part_options&, const part_options&) = default;
-};
-
 // ---- What a job says of rows beyond what they are ----
 
 /// Rows of lanes.
@@ -172,28 +100,16 @@ struct lane_sizes {
   friend bool operator==(const lane_sizes&, const lane_sizes&) = default;
 };
 
-/// text: how rows are cut from it.
-struct window_options {
-  size_t window = 32; ///< characters that a row has, >= 1; the next one is its class
-  size_t stride = 1;  ///< characters from one row to the next, >= 1
-
-  friend bool operator==(const window_options&, const window_options&) = default;
-};
-
 /// Where the rows come from: a file, or made by a rule (exactly one of the two).
-struct data_options : column_options, part_options {
+struct data_options : column_options, part_options, synthetic_options {
   std::string file;                                ///< path; empty when synthetic
+  std::string test_file;                           ///< path of rows for testing; empty: none
+  std::string validation_file;                     ///< likewise for validation
   synthetic_kind synthetic = synthetic_kind::none; ///< none when a file is named
-  size_t rows = 1000;                              ///< synthetic: rows to make, >= 1
-  size_t features = 10;                            ///< synthetic: >= 1
-  size_t classes = 2;                              ///< synthetic classification: >= 2
-  size_t targets = 1;                              ///< synthetic regression: outputs, >= 1
-  double noise = 0.1;                              ///< synthetic: deviation of the noise, >= 0
-  data_format format = data_format::by_name;       ///< by_name: from its name, else its content
-  header_kind header = header_kind::automatic;     ///< automatic: no cell of row 1 is a number
-  size_t index_base = 1;                           ///< libsvm: the first feature's index, 0 or 1
-  /// libsvm: whether rows become dense; automatic: by what the file holds (data/formats/libsvm).
-  dense_kind dense = dense_kind::automatic;
+  file_format format = file_format::by_name;
+  cell_options cells;
+  size_t index_base = 1; ///< libsvm: the first feature's index, 0 or 1
+  row_form dense = row_form::by_content;
   std::optional<size_t> hash_bits; ///< libsvm: features are hashed to 2^bits, 4 to 30
   std::string labels_file;         ///< idx, npy: path; empty: by the file's name
   bool standardize = false;        ///< features to mean 0, deviation 1; sparse rows to at most 1
@@ -250,7 +166,7 @@ struct history_options {
   friend bool operator==(const history_options&, const history_options&) = default;
 };
 
-struct training_options : history_options {
+struct training_options : history_options, stop_rule_options {
   strategy_kind strategy = strategy_kind::gradients;
   consistency_kind consistency = consistency_kind::synchronous;
   /// Rows of a whole step, >= 1; 0 means all training rows ("all").
@@ -260,9 +176,6 @@ struct training_options : history_options {
   number_format exchange = number_format::float32; ///< of gradients and of each sum of two
   size_t epochs = 10;                              ///< >= 1
   std::optional<uint64_t> steps;                   ///< >= 1; training ends at whichever comes first
-  std::optional<double> target_loss;               ///< stop once the watched loss is at or below
-  std::optional<size_t> patience; ///< stop after so many evaluations without improvement, >= 1
-  double tolerance = 0;           ///< an improvement must exceed this, >= 0
   /// The result is the version with the least watched loss, not the last one; absent: when there
   /// are validation rows and evaluations on the way.
   std::optional<bool> keep_best;

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -307,7 +306,7 @@ std::vector<job_problem> problems(const job& x) {
   check_ranges(check, fixed_job_keys(), "", x);
   const auto out_of_range = check.found;
   check_data(check, x.data, x.federated.partition == partition_kind::files);
-  std::ranges::move(sparse_problems(x), std::back_inserter(check.found));
+  check_sparse(check, x);
   check_model(check, x.model);
   check_kinds(check, x);
   check_cuts(check, x);
@@ -317,7 +316,7 @@ std::vector<job_problem> problems(const job& x) {
   check_lbfgs(check, x);
   check_solver(check, x);
   check_training(check, x.training);
-  std::ranges::move(mode_problems(x), std::back_inserter(check.found));
+  check_modes(check, x);
   // Of a value that is none nothing else is said.
   const auto is_reported = [&](const job_problem& one) {
     return std::ranges::find(out_of_range, one.key, &job_problem::key) != out_of_range.end();
@@ -406,7 +405,7 @@ void check_own_model(problem_list& check, const job& x) {
   check.require(scope_of(x.optimizer.kind) != optimizer_scope::solver, "optimizer.kind",
                 std::string{name_of(x.optimizer.kind)} + " does not solve " + x.model.own.kind,
                 "use another optimizer.kind, such as \"lbfgs\"");
-  check.require(x.data.dense != dense_kind::no, "data.dense",
+  check.require(x.data.dense != row_form::sparse, "data.dense",
                 x.model.own.kind + " reads dense rows", "leave data.dense out");
 }
 

@@ -24,8 +24,8 @@ void check_data(problem_list& check, const data_options& x, bool rows_elsewhere)
 /// Whether what the job asks for has no form for sparse rows: solvers, and a first layer that is cut.
 bool needs_dense_rows(const job& x);
 
-/// What is wrong with data.dense and data.hash_bits, seen without the data.
-std::vector<job_problem> sparse_problems(const job& x);
+/// Adds what is wrong with data.dense and data.hash_bits, seen without the data.
+void check_sparse(problem_list& check, const job& x);
 
 /// Figures that every history has beside its metrics: no metric has such a name.
 bool is_always_told(std::string_view metric);

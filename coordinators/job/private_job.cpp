@@ -95,14 +95,14 @@ void check_other_ways(problem_list& check, const job& x) {
                 "categories of clients' rows would be in the model's file, and no noise is in them",
                 "code them as numbers in the file, by a list that you know without the rows");
   check.require(
-    x.data.missing == missing_kind::error, "data.missing",
+    x.data.missing == missing_rule::error, "data.missing",
     "means of clients' rows would be in the model's file, and numbers of dropped rows told, and "
     "no noise is in them",
     "leave it out, and fill the cells in by a number that you know without the rows");
   check.require(x.training.class_weights.kind != class_weight_kind::balanced,
                 "training.class_weights", "balanced weights are counts of clients' rows",
                 "list the weights, or leave it out");
-  check.require(x.data.dense != dense_kind::no, "data.dense",
+  check.require(x.data.dense != row_form::sparse, "data.dense",
                 "noise is on every parameter, and sparse rows are for models of which few are "
                 "touched",
                 "leave it out");

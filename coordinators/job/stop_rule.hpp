@@ -40,9 +40,9 @@ struct name_table<stop_reason> {
 };
 
 struct stop_rule_options {
-  std::optional<double> target_loss;
-  std::optional<size_t> patience; ///< >= 1
-  double tolerance = 0;           ///< >= 0
+  std::optional<double> target_loss; ///< stop once the watched loss is at or below
+  std::optional<size_t> patience;    ///< stop after so many evaluations without improvement, >= 1
+  double tolerance = 0;              ///< an improvement must exceed this, >= 0
 
   bool reads_results() const { return target_loss.has_value() || patience.has_value(); }
   friend bool operator==(const stop_rule_options&, const stop_rule_options&) = default;

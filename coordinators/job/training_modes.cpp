@@ -116,8 +116,7 @@ bool is_reproducible(const training_options& x) {
   return !is_asynchronous(x);
 }
 
-std::vector<job_problem> mode_problems(const job& x) {
-  problem_list check;
+void check_modes(problem_list& check, const job& x) {
   check_belongings(check, x);
   check_combinations(check, x);
   check_members(check, x);
@@ -125,7 +124,6 @@ std::vector<job_problem> mode_problems(const job& x) {
   check_staleness(check, x.training);
   check_federated(check, x);
   check_privacy(check, x);
-  return std::move(check.found);
 }
 
 void resolve_mode(job& x, size_t train_row_count, size_t core_count) {
@@ -142,9 +140,8 @@ void resolve_mode(job& x, size_t train_row_count, size_t core_count) {
   }
 }
 
-std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t train_row_count,
-                                                 bool classification) {
-  problem_list check;
+void check_modes_with_data(problem_list& check, const job& resolved, size_t train_row_count,
+                           bool classification) {
   const auto& training = resolved.training;
   if (training.consistency == consistency_kind::half_synchronous)
     check.require(training.first_count <= *training.replicas, "training.consistency",
@@ -154,7 +151,7 @@ std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t tra
   if (is_federated(training))
     check_federated_with_data(check, resolved, train_row_count, classification);
   if (!merges(training))
-    return std::move(check.found);
+    return;
   const auto members = *training.members;
   const auto steps = steps_in_epoch(train_row_count, training.batch_size);
   const auto members_min =
@@ -178,7 +175,6 @@ std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t tra
                 "use at most as many, or a smaller training.batch_size");
   check.require(resolved.merge.flipped_members <= members, "merge.flipped_members",
                 "there are " + std::to_string(members) + " members", "use fewer");
-  return std::move(check.found);
 }
 
 local_rounds_options local_rounds_of(const job& resolved) {
@@ -193,34 +189,16 @@ local_rounds_options local_rounds_of(const job& resolved) {
 }
 
 asynchronous_options asynchronous_of(const job& resolved) {
+  const auto& training = resolved.training;
   asynchronous_options options;
   options.gradients.optimizer = resolved.optimizer;
-  options.consistency = staleness_of(resolved.training);
-  if (const auto lambda = resolved.training.delay_compensation; lambda > 0)
+  options.consistency.mode = training.consistency;
+  options.consistency.staleness_max = training.staleness_max;
+  options.consistency.first_count = training.first_count;
+  options.consistency.lag_ratio = training.lag_ratio;
+  options.consistency.scaling = training.late_steps;
+  if (const auto lambda = training.delay_compensation; lambda > 0)
     options.compensation = delay_compensation_options{.lambda = lambda};
-  return options;
-}
-
-staleness_options staleness_of(const training_options& x) {
-  staleness_options options;
-  switch (x.consistency) {
-  case consistency_kind::synchronous:
-  case consistency_kind::asynchronous:
-    break;
-  case consistency_kind::bounded:
-    options.mode = consistency_mode::bounded;
-    break;
-  case consistency_kind::half_synchronous:
-    options.mode = consistency_mode::half_synchronous;
-    break;
-  case consistency_kind::lag:
-    options.mode = consistency_mode::lag;
-    break;
-  }
-  options.staleness_max = x.staleness_max;
-  options.first_count = x.first_count;
-  options.lag_ratio = x.lag_ratio;
-  options.scaling = x.late_steps;
   return options;
 }
 

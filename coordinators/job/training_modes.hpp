@@ -40,15 +40,15 @@ bool has_server(const training_options& x);
 /// True when the trained bits depend on the job alone.
 bool is_reproducible(const training_options& x);
 
-/// What is wrong with a job's modes, or with what it combines them with.
-std::vector<job_problem> mode_problems(const job& x);
+/// Adds what is wrong with a job's modes, or with what it combines them with.
+void check_modes(problem_list& check, const job& x);
 
 /// Fills in what the modes decide before slices and replicas are resolved; the batch size is.
 void resolve_mode(job& x, size_t train_row_count, size_t core_count);
 
-/// What of a resolved job's modes does not fit its training rows.
-std::vector<job_problem> mode_problems_with_data(const job& resolved, size_t train_row_count,
-                                                 bool classification);
+/// Adds what of a resolved job's modes does not fit its training rows.
+void check_modes_with_data(problem_list& check, const job& resolved, size_t train_row_count,
+                           bool classification);
 
 /// The rounds of a resolved job with the strategy `parameters`.
 local_rounds_options local_rounds_of(const job& resolved);
@@ -56,9 +56,6 @@ local_rounds_options local_rounds_of(const job& resolved);
 /// The coordinator of a resolved job with another consistency than synchronous, but for the layout of
 /// its parameters and the number of its trainers.
 asynchronous_options asynchronous_of(const job& resolved);
-
-/// The staleness rule of a resolved job; the other consistencies than synchronous.
-staleness_options staleness_of(const training_options& x);
 
 /// The version at which the round that begins at `version` ends: `local_steps` later, but with its
 /// epoch or training. A last step of an epoch with fewer rows than members joins the round before,

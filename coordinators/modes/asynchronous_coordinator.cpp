@@ -13,14 +13,14 @@ namespace {
 // Each gradient is a round of its own. Held gradients make one together, and the staleness rule says when.
 gradients_coordinator_options with_rounds(const asynchronous_options& options) {
   auto result = options.gradients;
-  const bool holds = options.consistency.mode == consistency_mode::half_synchronous;
+  const bool holds = options.consistency.mode == consistency_kind::half_synchronous;
   result.round_size = holds ? std::numeric_limits<size_t>::max() : 1;
   return result;
 }
 
 /// Gradients that may be held while no trainer computes: one more, and their step is full.
 size_t held_max(const asynchronous_options& options) {
-  const bool holds = options.consistency.mode == consistency_mode::half_synchronous;
+  const bool holds = options.consistency.mode == consistency_kind::half_synchronous;
   return holds ? options.consistency.first_count - 1 : 0;
 }
 
@@ -33,7 +33,7 @@ asynchronous_coordinator::asynchronous_coordinator(const asynchronous_options& o
     read_(options.trainer_count) {
   if (!options.compensation)
     return;
-  if (options.consistency.mode == consistency_mode::half_synchronous)
+  if (options.consistency.mode == consistency_kind::half_synchronous)
     throw std::invalid_argument("asynchronous coordinator: delay compensation corrects gradients "
                                 "that are applied on their own, half-synchronous steps add them");
   compensation_.emplace(*options.compensation);

@@ -29,7 +29,7 @@ staleness_decision decision_of(staleness_verdict verdict, staleness_reason reaso
 staleness_rule::staleness_rule(const staleness_options& options, size_t trainer_count)
   : options_(options), trainers_(trainer_count) {
   require(trainer_count >= 1, "there are no trainers");
-  require(options.mode != consistency_mode::half_synchronous ||
+  require(options.mode != consistency_kind::half_synchronous ||
             (options.first_count >= 1 && options.first_count <= trainer_count),
           "first_count must be between 1 and the number of trainers");
   require(options.lag_ratio > 0 && options.lag_ratio < lag_ratio_limit,
@@ -57,10 +57,10 @@ uint64_t staleness_rule::lag_limit(size_t trainer_count) const {
 
 staleness_reason staleness_rule::reason_to_wait(const trainer_state& x) const {
   using enum staleness_reason;
-  if (options_.mode == consistency_mode::bounded &&
+  if (options_.mode == consistency_kind::bounded &&
       x.finished_count > slowest_clock() + options_.staleness_max)
     return too_far_ahead;
-  if (options_.mode == consistency_mode::half_synchronous && x.step_of_part == update_count_)
+  if (options_.mode == consistency_kind::half_synchronous && x.step_of_part == update_count_)
     return step_open;
   return none;
 }
@@ -96,9 +96,9 @@ bool staleness_rule::too_late(const trainer_state& x, uint64_t staleness) const 
     return false;
   if (options_.discards_in_row_max && x.account.discards_in_row >= *options_.discards_in_row_max)
     return false;
-  if (options_.mode == consistency_mode::lag)
+  if (options_.mode == consistency_kind::lag)
     return staleness >= lag_limit(living);
-  return options_.mode == consistency_mode::half_synchronous && options_.drop_late && staleness > 0;
+  return options_.mode == consistency_kind::half_synchronous && options_.drop_late && staleness > 0;
 }
 
 void staleness_rule::close_ticket(trainer_state& x) {
@@ -131,7 +131,7 @@ void staleness_rule::take_in(size_t trainer, staleness_decision& decision) {
   x.account.discards_in_row = 0;
   decision.step_scale = scale_of(decision.staleness);
   held_.push_back({trainer, decision.staleness});
-  if (options_.mode == consistency_mode::half_synchronous) {
+  if (options_.mode == consistency_kind::half_synchronous) {
     // A late one fills a place of this step, but its trainer may still bring a fresh one.
     if (decision.staleness == 0)
       x.step_of_part = update_count_;
@@ -188,7 +188,7 @@ staleness_decision staleness_rule::on_lost(size_t trainer) {
   x.waits = false;
   x.open_ticket.reset();
   staleness_decision result;
-  result.completes_step = options_.mode == consistency_mode::half_synchronous && is_step_full();
+  result.completes_step = options_.mode == consistency_kind::half_synchronous && is_step_full();
   if (result.completes_step)
     result.applied = apply_held();
   return result;

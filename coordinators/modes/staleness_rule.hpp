@@ -39,14 +39,16 @@
 
 namespace troupe {
 
-enum class consistency_mode : uint8_t { asynchronous, bounded, half_synchronous, lag };
+/// When updates are applied. In synchronous training nothing is stale: the rule takes it for asynchronous.
+enum class consistency_kind : uint8_t { synchronous, asynchronous, bounded, half_synchronous, lag };
 
 template <>
-struct name_table<consistency_mode> {
-  static constexpr std::array entries{named(consistency_mode::asynchronous, "asynchronous"),
-                                      named(consistency_mode::bounded, "bounded"),
-                                      named(consistency_mode::half_synchronous, "half-synchronous"),
-                                      named(consistency_mode::lag, "lag")};
+struct name_table<consistency_kind> {
+  static constexpr std::array entries{named(consistency_kind::synchronous, "synchronous"),
+                                      named(consistency_kind::asynchronous, "asynchronous"),
+                                      named(consistency_kind::bounded, "staleness"),
+                                      named(consistency_kind::half_synchronous, "first"),
+                                      named(consistency_kind::lag, "lag")};
 };
 
 /// The factor on the step of a gradient that is late by tau updates.
@@ -67,7 +69,7 @@ struct name_table<step_scaling> {
 inline constexpr double lag_ratio_limit = 1e6;
 
 struct staleness_options {
-  consistency_mode mode = consistency_mode::asynchronous;
+  consistency_kind mode = consistency_kind::asynchronous;
   size_t staleness_max = 0; ///< bounded: s clocks. Twice as much: half the waiting, older gradients
   size_t first_count = 1;   ///< half_synchronous: k in [1, n]; n shrinks when trainers are lost
   bool drop_late = false;   ///< half_synchronous: late gradients are dropped, not counted next

@@ -187,11 +187,12 @@ file_format format_of(const std::string& path) {
 
 table read_data(const std::string& path, const read_options& options) {
   const default_rounding rounding;
-  const auto format = options.format ? *options.format : format_of(path);
+  const bool is_guess = options.format == file_format::by_name;
+  const auto format = is_guess ? format_of(path) : options.format;
   for (const auto& [column, use] :
        {std::pair{&options.client, " is to say whose a row is"},
         std::pair{&options.weight, " is to say what a row counts"},
-        std::pair{&options.group, " is to say which rows stay together"}})
+        std::pair{&options.split_by, " is to say which rows stay together"}})
     if (!column->empty() && format != file_format::csv)
       throw failure(failure_code::bad_data,
                     "the column " + shown_text(*column) + use + ", but the file is no CSV file",
@@ -201,7 +202,7 @@ table read_data(const std::string& path, const read_options& options) {
                   "the column " + shown_text(options.ignore.front()) +
                     " is to be ignored, but the file is no CSV file",
                   path, "leave data.ignore out, or write the rows as CSV");
-  if ((options.columns.is_used() || !options.plan.empty()) && format != file_format::csv)
+  if ((options.has_plan() || !options.plan.empty()) && format != file_format::csv)
     throw failure(
       failure_code::bad_data,
       "cells are to be read as categories, dates or the like, or may be missing, but the file is "
@@ -211,26 +212,17 @@ table read_data(const std::string& path, const read_options& options) {
   switch (format) {
   case file_format::csv:
     refuse_labels(path, options, "CSV");
-    return options.format ? read_csv(path, options) : read_guessed_csv(path, options);
-  case file_format::libsvm: {
+    return is_guess ? read_guessed_csv(path, options) : read_csv(path, options);
+  case file_format::libsvm:
     refuse_labels(path, options, "libsvm");
-    libsvm_options libsvm;
-    libsvm.index_base = options.index_base;
-    libsvm.hash_bits = options.hash_bits;
-    libsvm.form = options.form;
-    return read_libsvm(path, libsvm);
-  }
+    return read_libsvm(path, options.libsvm);
   case file_format::text:
     refuse_labels(path, options, "text");
     return read_text(path, options.text);
   case file_format::rows:
     throw std::invalid_argument("read_data: a file of rows is no table");
-  default: {
-    array_options array;
-    array.labels_file = options.labels_file;
-    array.target = options.target;
-    return read_array(path, array);
-  }
+  default:
+    return read_array(path, {options.labels_file, options.target});
   }
 }
 
@@ -246,7 +238,7 @@ bool matches(std::string_view pattern, std::string_view name) {
 }
 
 void require_same_columns(const table& all, const table& next) {
-  if (!next.known.names.empty())
+  if (!next.classes.empty())
     throw failure(failure_code::bad_data,
                   "a text has a vocabulary of its own, and a code would be another character in "
                   "each client's file",

@@ -10,7 +10,6 @@
 #include "data/formats/libsvm/libsvm.hpp"
 #include "data/formats/text/read_text.hpp"
 #include "data/table/table.hpp"
-#include "models/base/names.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,24 +19,12 @@
 
 namespace troupe {
 
-enum class file_format : uint8_t { csv, libsvm, idx, npy, rows, text };
-
-template <>
-struct name_table<file_format> {
-  static constexpr std::array entries{
-    named(file_format::csv, "csv"),   named(file_format::libsvm, "libsvm"),
-    named(file_format::idx, "idx"),   named(file_format::npy, "npy"),
-    named(file_format::rows, "rows"), named(file_format::text, "text")};
-};
-
 /// Beside what a CSV file is read by; its `target` also counts for arrays without a file of labels.
 struct read_options : csv_options {
-  std::optional<file_format> format;    ///< absent: found out
-  size_t index_base = 1;                ///< libsvm: 0 or 1
-  size_t hash_bits = 0;                 ///< libsvm: of hashed features; 0: as they are
-  row_form form = row_form::by_content; ///< libsvm
-  std::string labels_file;              ///< arrays; empty: by name (read_array.hpp)
-  text_options text = {};               ///< text
+  file_format format = file_format::by_name;
+  libsvm_options libsvm = {};
+  std::string labels_file; ///< arrays; empty: by name (read_array.hpp)
+  text_options text = {};
 };
 
 /// The format that the name of a file promises; nothing when it promises none.

@@ -132,7 +132,7 @@ bool read_date(std::string_view text, float& days) {
   return true;
 }
 
-cell_coder::cell_coder(const column_choice& choice, std::vector<plan_column> columns)
+cell_coder::cell_coder(const column_options& choice, std::vector<plan_column> columns)
   : learns_(true),
     categories_left_(choice.categories_max),
     marks_numbers_(choice.missing_indicator),

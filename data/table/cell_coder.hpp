@@ -8,6 +8,7 @@
 #pragma once
 
 #include "data/table/column_plan.hpp"
+#include "models/training/row_options.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -55,23 +56,6 @@ private:
   std::map<double, size_t> by_value_; ///< empty unless all classes are numbers
 };
 
-/// What somebody wants columns to be, each by its name or 0-based index; those that are not named are numbers.
-struct column_choice {
-  std::vector<std::string> categorical{};
-  std::vector<std::string> boolean{};
-  std::vector<std::string> date{};
-  size_t categories_max = 1000; ///< features that all categories make
-  missing_rule missing = missing_rule::error;
-  std::vector<std::string> missing_cells{};
-  bool missing_indicator = false; ///< mean: mark gaps of columns that are no categories as well
-
-  /// False: cells are numbers, and no plan is needed.
-  bool is_used() const {
-    return !categorical.empty() || !boolean.empty() || !date.empty() ||
-           missing != missing_rule::error;
-  }
-};
-
 enum class cell_status : uint8_t {
   coded,
   missing,    ///< NaN was written
@@ -83,7 +67,7 @@ enum class cell_status : uint8_t {
 class cell_coder {
 public:
   /// Learns: `columns` are those of the features, with their kinds, and without categories.
-  cell_coder(const column_choice& choice, std::vector<plan_column> columns);
+  cell_coder(const column_options& choice, std::vector<plan_column> columns);
 
   /// Knows.
   explicit cell_coder(column_plan plan);

@@ -13,7 +13,7 @@
 
 #pragma once
 
-#include "models/base/names.hpp"
+#include "models/training/row_options.hpp"
 
 #include <array>
 #include <cstddef>
@@ -26,19 +26,12 @@
 namespace troupe {
 
 enum class column_kind : uint8_t { number, category, boolean, date };
-enum class missing_rule : uint8_t { error, mean, drop };
 
 template <>
 struct name_table<column_kind> {
   static constexpr std::array entries{
     named(column_kind::number, "number"), named(column_kind::category, "category"),
     named(column_kind::boolean, "boolean"), named(column_kind::date, "date")};
-};
-template <>
-struct name_table<missing_rule> {
-  static constexpr std::array entries{named(missing_rule::error, "error"),
-                                      named(missing_rule::mean, "mean"),
-                                      named(missing_rule::drop, "drop")};
 };
 
 /// A column of the file, and what it becomes.

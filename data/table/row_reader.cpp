@@ -139,8 +139,8 @@ std::vector<std::string> row_reader::feature_names() const {
   return result;
 }
 
-void row_reader::fail_at_line(const table_chunk& rows, size_t i, const std::string& reason,
-                              const std::string& hint) const {
+void row_reader::fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
+                                const std::string& hint) const {
   const auto line = rows.lines[i / target_columns_.size()];
   throw failure(failure_code::bad_data, reason, path_ + ":" + std::to_string(line), hint);
 }

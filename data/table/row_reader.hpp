@@ -88,10 +88,10 @@ public:
   bool next(table_chunk& out, size_t rows_max);
 
   /// Throws failure(bad_data) for target cell `i` of `rows`, the part that `next` gave last, naming
-  /// its place as the format does.
+  /// its place as the format does: of a text "path:line".
   [[noreturn]] virtual void fail_at_target(const table_chunk& rows, size_t i,
                                            const std::string& reason,
-                                           const std::string& hint) const = 0;
+                                           const std::string& hint) const;
 
 protected:
   static constexpr size_t no_target = static_cast<size_t>(-1);
@@ -117,10 +117,6 @@ protected:
 
   /// `next`, in default rounding whatever the caller's is.
   virtual bool read_rows(table_chunk& out, size_t rows_max) = 0;
-
-  /// For texts: throws as `fail_at_target` says, with where = "path:line".
-  [[noreturn]] void fail_at_line(const table_chunk& rows, size_t i, const std::string& reason,
-                                 const std::string& hint) const;
 
 private:
   [[noreturn]] void refuse_column(const std::string& wanted, bool is_index) const;

@@ -86,13 +86,11 @@ void make_labels(table& source, target_use use, dataset& out) {
 }
 
 /// The reader has said what they are.
-void take_labels(table& source, target_use use, dataset& out) {
+void keep_labels(const table& source, target_use use) {
   if (use == target_use::numbers)
     throw failure(failure_code::bad_data,
                   "the target " + shown_text(source.target_name) + " is a class, not a number",
                   source.source, "use a loss for classes");
-  out.labels = std::move(source.known.labels);
-  out.classes = std::move(source.known.names);
 }
 
 [[noreturn]] void refuse_text(const table& source) {
@@ -126,29 +124,16 @@ void make_targets(const table& source, dataset& out) {
 
 dataset to_dataset(table&& source, target_use use) {
   const default_rounding rounding;
-  dataset result;
-  if (!source.known.names.empty())
-    take_labels(source, use, result);
+  dataset& result = source;
+  if (source.is_classification())
+    keep_labels(source, use);
   else if (use == target_use::labels || use == target_use::known_labels ||
            (use == target_use::by_content && looks_like_labels(source)))
     make_labels(source, use, result);
   else
     make_targets(source, result);
-  result.row_count = source.row_count;
-  result.feature_count = source.feature_count;
-  result.features = std::move(source.features);
-  result.sparse = std::move(source.sparse);
-  result.feature_names = std::move(source.feature_names);
   result.target_names = {std::move(source.target_name)};
-  result.clients = std::move(source.clients);
-  result.client_names = std::move(source.client_names);
-  result.weights = std::move(source.weights);
-  result.groups = std::move(source.groups);
-  result.group_names = std::move(source.group_names);
-  result.columns = std::move(source.columns);
-  result.remarks = std::move(source.remarks);
-  result.overlap = source.overlap;
-  return result;
+  return std::move(result);
 }
 
 } // namespace troupe

@@ -7,40 +7,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace troupe {
 
-/// Of rows whose format says what their classes are.
-struct known_classes {
-  std::vector<std::string> names; ///< none: it does not
-  std::vector<int32_t> labels;    ///< N: the number of each row's
-};
-
-struct table {
-  size_t row_count = 0;        ///< N
-  size_t feature_count = 0;    ///< F
-  std::vector<float> features; ///< N x F, row-major; empty: rows are sparse
-  sparse_matrix sparse = {};   ///< N rows; none: rows are dense
-  std::vector<std::string>
-    feature_names; ///< F; "0", "1", .. (the file's column index) without a header; none if sparse
+/// A data set without targets, and without labels unless its format says what the classes are: target cells stand
+/// for them. Features without a header are called "0",
+/// "1", .. (the file's column index).
+struct table : dataset {
   std::string target_name;
   std::vector<std::string> target_cells; ///< N, trimmed text
   std::vector<double> target_numbers;    ///< N if every target cell is a finite number, else empty
   std::string source;                    ///< the path, for messages
-  std::vector<uint32_t> clients = {};    ///< N, or none: numbers of ..
-  std::vector<std::string> client_names = {}; ///< .. these, sorted by bytes
-  std::vector<float> weights = {};            ///< N, or none
-  std::vector<uint32_t> groups = {};          ///< likewise: numbers of ..
-  std::vector<std::string> group_names = {};  ///< .. these, sorted by bytes
-  column_plan columns = {};                   ///< as in dataset
-  std::vector<std::string> remarks = {};      ///< likewise
-  size_t first_text_line = 0;  ///< line of the first target that is no number; 0: none
-  std::string first_text_cell; ///< its text
-  known_classes known = {};    ///< in place of target cells where the format says what they are
-  std::optional<size_t> overlap = {}; ///< as in dataset
+  size_t first_text_line = 0;            ///< line of the first target that is no number; 0: none
+  std::string first_text_cell;           ///< its text
 };
 
 /// What the targets should become.

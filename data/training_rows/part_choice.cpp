@@ -139,9 +139,9 @@ size_t share_of(size_t row_count, double fraction) {
   return static_cast<size_t>(is_whole ? nearest : std::floor(product));
 }
 
-part_sizes sizes_of_parts(size_t row_count, const part_fractions& fractions) {
-  const part_sizes result{share_of(row_count, fractions.test),
-                          share_of(row_count, fractions.validation)};
+part_sizes sizes_of_parts(size_t row_count, const part_options& options) {
+  const part_sizes result{share_of(row_count, options.test_fraction),
+                          share_of(row_count, options.validation_fraction)};
   if (row_count <= result.test + result.validation)
     throw failure(failure_code::bad_data, "no rows are left for training", {},
                   "use more data, or a smaller data.test_fraction or data.validation_fraction");
@@ -255,11 +255,11 @@ void split(dataset& rows, const part_sizes& sizes,
 }
 
 chunk_split::chunk_split(uint64_t seed, size_t row_count, size_t chunk_rows,
-                         const part_fractions& fractions)
+                         const part_options& options)
   : seed_(seed),
     row_count_(row_count),
     chunk_rows_(chunk_rows),
-    sizes_(sizes_of_parts(row_count, fractions)) {}
+    sizes_(sizes_of_parts(row_count, options)) {}
 
 size_t chunk_split::rows_before(row_part part, size_t count) const {
   const auto test = sizes_.test * count / row_count_; // both are below 2^32

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "data/table/dataset.hpp"
+#include "models/training/row_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +20,11 @@ namespace troupe {
 
 enum class row_part : uint8_t { train, test, validation, none };
 
-/// Of all rows, in [0, 1).
-struct part_fractions {
-  double test = 0;
-  double validation = 0;
+template <>
+struct name_table<row_part> {
+  static constexpr std::array entries{named(row_part::train, "train"),
+                                      named(row_part::validation, "validation"),
+                                      named(row_part::test, "test")};
 };
 
 /// Rows.
@@ -37,7 +39,7 @@ struct part_sizes {
 size_t share_of(size_t row_count, double fraction);
 
 /// `share_of` all rows each. Throws failure(bad_data) when no row is left for training.
-part_sizes sizes_of_parts(size_t row_count, const part_fractions& fractions);
+part_sizes sizes_of_parts(size_t row_count, const part_options& options);
 
 /// A row's key and its number, which decides between equal keys.
 using row_place = std::pair<uint64_t, size_t>;
@@ -81,7 +83,7 @@ void split(dataset& rows, const part_sizes& sizes,
 class chunk_split {
 public:
   /// `chunk_rows` >= 1. Throws what sizes_of_parts throws.
-  chunk_split(uint64_t seed, size_t row_count, size_t chunk_rows, const part_fractions& fractions);
+  chunk_split(uint64_t seed, size_t row_count, size_t chunk_rows, const part_options& options);
 
   size_t chunk_count() const { return (row_count_ + chunk_rows_ - 1) / chunk_rows_; } ///< M
   const part_sizes& sizes() const { return sizes_; }

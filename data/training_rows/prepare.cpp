@@ -4,6 +4,7 @@
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
+#include "data/training_rows/row_split.hpp"
 #include "models/base/rounding.hpp"
 #include "models/math/tree_accumulator.hpp"
 
@@ -173,28 +174,6 @@ void leave_marks(const column_plan& plan, standardization& map) {
     }
 }
 
-void prepare_chunks(const prepare_options& options, prepared_data& out) {
-  const chunk_split parts{options.seed,
-                          out.train.row_count,
-                          options.chunk_rows,
-                          {options.test_fraction, options.validation_fraction}};
-  out.chunk_rows = options.chunk_rows;
-  out.chunk_begins = parts.begins_of(row_part::train);
-  std::vector<row_part> of_chunk;
-  const auto part_of = [&](size_t row) {
-    if (row % options.chunk_rows == 0)
-      of_chunk = parts.parts_of(row / options.chunk_rows);
-    return of_chunk[row % options.chunk_rows];
-  };
-  fill_gaps(out.train, part_of);
-  if (options.standardize) {
-    out.features = standardization_of(statistics_of_chunks(out.train, options.chunk_rows));
-    leave_marks(out.train.columns, out.features);
-    standardize(out.features, out.train.features);
-  }
-  split(out.train, parts.sizes(), part_of, out.test, out.validation);
-}
-
 /// Which rows of the source they are.
 std::shared_ptr<const std::vector<uint32_t>>
 rows_for_training(size_t row_count, const std::function<row_part(size_t row)>& part_of) {
@@ -205,41 +184,46 @@ rows_for_training(size_t row_count, const std::function<row_part(size_t row)>& p
   return std::make_shared<const std::vector<uint32_t>>(std::move(result));
 }
 
-void split_by_numbers(const prepare_options& options, prepared_data& out) {
-  const auto row_count = out.train.row_count;
-  const auto sizes =
-    sizes_of_parts(row_count, {options.test_fraction, options.validation_fraction});
-  const part_choice choice{options.seed, row_count, sizes};
-  const auto part_of = [&](size_t row) { return choice.of(row); };
-  fill_gaps(out.train, part_of);
-  split(out.train, sizes, part_of, out.test, out.validation);
-}
+using part_function = std::function<row_part(size_t row)>;
 
-/// Rows of a sequence, as row_split.hpp cuts them. Those for training are rows of the source by number.
-void split_by_position(const prepare_options& options, prepared_data& out) {
-  const position_split parts{out.train.row_count,
-                             *std::exchange(out.train.overlap, std::nullopt),
-                             {options.test_fraction, options.validation_fraction},
-                             options.fold};
-  out.split_words = parts.words();
-  const auto part_of = [&](size_t row) { return parts.of(row); };
+/// By position, class, group or fold: which rows are for training follows from no number alone.
+part_function with_source_rows(part_function part_of, prepared_data& out) {
   out.source_rows = rows_for_training(out.train.row_count, part_of);
-  split(out.train, parts.sizes(), part_of, out.test, out.validation);
+  return part_of;
 }
 
-// By classes, groups or folds.
-void split_with_care(const prepare_options& options, prepared_data& out) {
-  auto found = split_rows(out.train, {options.seed,
-                                      {options.test_fraction, options.validation_fraction},
-                                      options.by_class,
-                                      options.fold});
-  out.split_words = std::move(found.words);
-  out.train.groups = {};
-  out.train.group_names = {};
-  const auto part_of = [&](size_t row) { return found.parts[row]; };
-  out.source_rows = rows_for_training(found.parts.size(), part_of);
-  fill_gaps(out.train, part_of);
-  split(out.train, found.sizes, part_of, out.test, out.validation);
+/// What each row is for, and how many are for what. Chunks are asked for by rising row.
+std::pair<part_function, part_sizes> choose_parts(const prepare_options& options,
+                                                  prepared_data& out) {
+  auto& rows = out.train;
+  const auto row_count = rows.row_count;
+  if (const auto chunk_rows = options.chunk_rows; chunk_rows > 0) {
+    const chunk_split parts{options.seed, row_count, chunk_rows, options.parts};
+    out.chunk_rows = chunk_rows;
+    out.chunk_begins = parts.begins_of(row_part::train);
+    return {[=, of_chunk = std::vector<row_part>{}](size_t row) mutable {
+              if (row % chunk_rows == 0)
+                of_chunk = parts.parts_of(row / chunk_rows);
+              return of_chunk[row % chunk_rows];
+            },
+            parts.sizes()};
+  }
+  if (const auto overlap = std::exchange(rows.overlap, std::nullopt)) {
+    const position_split parts{row_count, *overlap, options.parts};
+    out.split_words = parts.words();
+    return {with_source_rows([=](size_t row) { return parts.of(row); }, out), parts.sizes()};
+  }
+  if (options.parts.stratify || options.parts.folds || !rows.groups.empty()) {
+    auto found = split_rows(rows, options.seed, options.parts);
+    out.split_words = std::move(found.words);
+    rows.groups = {};
+    rows.group_names = {};
+    const auto part_of = [parts = std::move(found.parts)](size_t row) { return parts[row]; };
+    return {with_source_rows(part_of, out), found.sizes};
+  }
+  const auto sizes = sizes_of_parts(row_count, options.parts);
+  const part_choice choice{options.seed, row_count, sizes};
+  return {[=](size_t row) { return choice.of(row); }, sizes};
 }
 
 /// What the rows say of their parts and what the job says cannot both be heeded.
@@ -252,7 +236,7 @@ void require_one_split(const dataset& rows, const prepare_options& options) {
   if (options.chunk_rows > 0)
     throw failure(failure_code::bad_job, what + ", which chunks would tear apart", "data.shuffle",
                   "use data.shuffle = \"rows\"");
-  if (options.by_class)
+  if (options.parts.stratify)
     throw failure(failure_code::bad_job, what + ", and not split by class", "data.stratify",
                   "leave data.stratify out");
 }
@@ -263,16 +247,15 @@ void add_text(sha256& digest, const std::string& text) {
   digest.update(std::as_bytes(std::span{text}));
 }
 
-void require_weight(const dataset& rows, const std::string& use) {
-  if (!rows.weights.empty() && std::ranges::all_of(rows.weights, [](float x) { return x == 0; }))
-    throw failure(failure_code::bad_data, "all rows for " + use + " have weight 0", "data.weight",
-                  "use another job.seed or other shares, or give those rows a weight");
-}
-
 void require_weights(const prepared_data& data) {
-  require_weight(data.train, "training");
-  require_weight(data.test, "testing");
-  require_weight(data.validation, "validation");
+  for (const auto& [rows, use] :
+       {std::pair{&data.train, "training"}, std::pair{&data.test, "testing"},
+        std::pair{&data.validation, "validation"}})
+    if (!rows->weights.empty() &&
+        std::ranges::all_of(rows->weights, [](float x) { return x == 0; }))
+      throw failure(failure_code::bad_data, std::string{"all rows for "} + use + " have weight 0",
+                    "data.weight",
+                    "use another job.seed or other shares, or give those rows a weight");
 }
 
 } // namespace
@@ -353,21 +336,20 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
   result.row_names = row_names_of(source);
   result.remarks = std::exchange(source.remarks, {});
   result.train = std::move(source);
-  if (options.chunk_rows > 0) {
-    if (const auto lent = std::exchange(result.train.lent, {}); lent.exist())
-      result.train.features.assign(lent.values.begin(), lent.values.end());
-    prepare_chunks(options, result);
-    require_weights(result);
-    return result;
+  const bool in_chunks = options.chunk_rows > 0;
+  if (const auto lent = in_chunks ? std::exchange(result.train.lent, {}) : lent_rows{};
+      lent.exist())
+    result.train.features.assign(lent.values.begin(), lent.values.end());
+  const auto [part_of, sizes] = choose_parts(options, result);
+  fill_gaps(result.train, part_of);
+  if (options.standardize && in_chunks) {
+    result.features = standardization_of(statistics_of_chunks(result.train, options.chunk_rows));
+    leave_marks(result.train.columns, result.features);
+    standardize(result.features, result.train.features);
   }
-  if (result.train.overlap)
-    split_by_position(options, result);
-  else if (options.by_class || options.fold.count > 0 || !result.train.groups.empty())
-    split_with_care(options, result);
-  else
-    split_by_numbers(options, result);
+  split(result.train, sizes, part_of, result.test, result.validation);
   require_weights(result);
-  if (options.standardize) {
+  if (options.standardize && !in_chunks) {
     const bool sparse = result.train.is_sparse();
     result.features = sparse ? largest_of(result.train) : statistics_of(result.train);
     leave_marks(result.train.columns, result.features);

@@ -5,7 +5,6 @@
 
 #include "data/table/dataset.hpp"
 #include "data/training_rows/part_choice.hpp"
-#include "data/training_rows/row_split.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -79,18 +78,14 @@ struct prepared_data {
 };
 
 struct prepare_options {
-  uint64_t seed = 0;        ///< of the job: decides which rows are for what
-  double test_fraction = 0; ///< floor(fraction * N) rows, in [0, 1)
+  uint64_t seed = 0;       ///< of the job: decides which rows are for what
+  part_options parts = {}; ///< which rows are for testing does not depend on those for validation
   /// By the training rows' mean and deviation (divisor n; 0 becomes 1); sparse rows by the largest
   /// magnitude of each feature alone.
   bool standardize = false;
-  double validation_fraction = 0; ///< likewise; which rows are for testing does not depend on it
   /// By lanes: rows lie in chunks of so many, each of which gives its share for testing and
   /// validation, and features are standardised by all rows. 0: without chunks.
   size_t chunk_rows = 0;
-  /// Classes keep their shares in all parts, and a fold is for validation (row_split.hpp); not with chunks.
-  bool by_class = false;
-  fold_choice fold{};
 };
 
 /// Splits (rows that are in groups by groups), fills gaps with the training rows' means where the columns'

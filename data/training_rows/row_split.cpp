@@ -21,10 +21,9 @@ namespace {
   throw failure(failure_code::bad_job, reason, key, hint);
 }
 
-void require_enough(const fold_choice& fold, size_t count, const std::string& what) {
-  if (count < fold.count)
-    refuse("data.folds",
-           std::to_string(fold.count) + " folds of " + std::to_string(count) + ' ' + what,
+void require_enough(const part_options& options, size_t count, const std::string& what) {
+  if (const auto folds = options.folds.value_or(0); count < folds)
+    refuse("data.folds", std::to_string(folds) + " folds of " + std::to_string(count) + ' ' + what,
            "use fewer folds");
 }
 
@@ -36,11 +35,10 @@ struct ordered_rows {
   std::vector<size_t> counts; ///< of each class; of all rows where classes do not count
 };
 
-ordered_rows order_of(const dataset& rows, const split_options& options) {
-  std::vector<std::vector<row_place>> classes(options.by_class ? rows.classes.size() : 1);
+ordered_rows order_of(const dataset& rows, uint64_t seed, bool by_class) {
+  std::vector<std::vector<row_place>> classes(by_class ? rows.classes.size() : 1);
   for (size_t row = 0; row < rows.row_count; ++row)
-    classes[options.by_class ? static_cast<size_t>(rows.labels[row]) : 0].push_back(
-      place_of(options.seed, row));
+    classes[by_class ? static_cast<size_t>(rows.labels[row]) : 0].push_back(place_of(seed, row));
   ordered_rows result;
   result.places.reserve(rows.row_count);
   for (auto& places : classes) {
@@ -75,20 +73,21 @@ std::vector<size_t> shares_of(const std::vector<size_t>& counts, const std::vect
   return result;
 }
 
-void split_by_rows(const dataset& rows, const split_options& options, row_split& out) {
-  const auto sizes = sizes_of_parts(rows.row_count, options.fractions);
-  const auto order = order_of(rows, options);
+void split_by_rows(const dataset& rows, uint64_t seed, const part_options& options,
+                   row_split& out) {
+  const auto sizes = sizes_of_parts(rows.row_count, options);
+  const auto order = order_of(rows, seed, options.stratify);
   const std::vector<size_t> none(order.counts.size());
-  const auto test = shares_of(order.counts, none, options.fractions.test, sizes.test);
+  const auto test = shares_of(order.counts, none, options.test_fraction, sizes.test);
   const auto validation =
-    shares_of(order.counts, test, options.fractions.validation, sizes.validation);
-  const auto& fold = options.fold;
+    shares_of(order.counts, test, options.validation_fraction, sizes.validation);
   size_t begin = 0, others = 0; // rows that are not for testing: of all classes so far
   for (size_t c = 0; c < order.counts.size(); ++c) {
     for (size_t i = 0; i < order.counts[c]; ++i) {
       const bool is_test = i < test[c];
-      const bool is_validation = !is_test && (fold.count > 0 ? others % fold.count == fold.number
-                                                             : i < test[c] + validation[c]);
+      const bool is_validation =
+        !is_test &&
+        (options.folds ? others % *options.folds == *options.fold : i < test[c] + validation[c]);
       out.parts[order.places[begin + i].second] = is_test         ? row_part::test
                                                   : is_validation ? row_part::validation
                                                                   : row_part::train;
@@ -96,7 +95,7 @@ void split_by_rows(const dataset& rows, const split_options& options, row_split&
     }
     begin += order.counts[c];
   }
-  require_enough(fold, others, "rows that are not for testing");
+  require_enough(options, others, "rows that are not for testing");
 }
 
 // ---- By groups
@@ -146,19 +145,19 @@ public:
                        use, share(count));
   }
 
-  std::string take_fold(const fold_choice& fold) {
-    if (fold.count == 0)
+  std::string take_fold(const part_options& options) {
+    if (!options.folds)
       return {};
-    require_enough(fold, order_.size() - next_, "groups that are not for testing");
-    std::vector<size_t> counts(fold.count);
+    require_enough(options, order_.size() - next_, "groups that are not for testing");
+    std::vector<size_t> counts(*options.folds);
     for (auto i = next_; i < order_.size(); ++i) {
       const auto least = static_cast<size_t>(std::ranges::min_element(counts) - counts.begin());
       counts[least] += sizes_[order_[i]];
-      if (least == fold.number)
+      if (least == *options.fold)
         parts_[order_[i]] = row_part::validation;
     }
-    return fmt::format("groups of fold {} for validation, {:.3g} of the rows", fold.number,
-                       share(counts[fold.number]));
+    return fmt::format("groups of fold {} for validation, {:.3g} of the rows", *options.fold,
+                       share(counts[*options.fold]));
   }
 
   row_part of(size_t row) const { return parts_[rows_.groups[row]]; }
@@ -175,12 +174,13 @@ private:
   size_t next_ = 0;             ///< place in `order_`
 };
 
-void split_by_groups(const dataset& rows, const split_options& options, row_split& out) {
-  group_split groups{rows, options.seed};
+void split_by_groups(const dataset& rows, uint64_t seed, const part_options& options,
+                     row_split& out) {
+  group_split groups{rows, seed};
   for (const auto& words :
-       {groups.take(row_part::test, options.fractions.test, "testing"),
-        groups.take(row_part::validation, options.fractions.validation, "validation"),
-        groups.take_fold(options.fold)})
+       {groups.take(row_part::test, options.test_fraction, "testing"),
+        groups.take(row_part::validation, options.validation_fraction, "validation"),
+        groups.take_fold(options)})
     if (!words.empty())
       out.words += (out.words.empty() ? "" : "; ") + words;
   for (size_t row = 0; row < rows.row_count; ++row)
@@ -189,24 +189,24 @@ void split_by_groups(const dataset& rows, const split_options& options, row_spli
 
 } // namespace
 
-row_split split_rows(const dataset& rows, const split_options& options) {
-  if (options.by_class && !rows.is_classification())
+row_split split_rows(const dataset& rows, uint64_t seed, const part_options& options) {
+  if (options.stratify && !rows.is_classification())
     refuse("data.stratify", "the targets are numbers, not classes", "leave data.stratify out");
   row_split result;
   result.parts.resize(rows.row_count);
   if (rows.groups.empty())
-    split_by_rows(rows, options, result);
+    split_by_rows(rows, seed, options, result);
   else
-    split_by_groups(rows, options, result);
+    split_by_groups(rows, seed, options, result);
   result.sizes.test = static_cast<size_t>(std::ranges::count(result.parts, row_part::test));
   result.sizes.validation =
     static_cast<size_t>(std::ranges::count(result.parts, row_part::validation));
-  if (rows.groups.empty() && options.by_class)
+  if (rows.groups.empty() && options.stratify)
     result.words = "by class";
-  if (rows.groups.empty() && options.fold.count > 0)
+  if (rows.groups.empty() && options.folds)
     result.words +=
       (result.words.empty() ? "" : "; ") +
-      fmt::format("fold {} of {} (from 0) for validation", options.fold.number, options.fold.count);
+      fmt::format("fold {} of {} (from 0) for validation", *options.fold, *options.folds);
   return result;
 }
 
@@ -218,20 +218,15 @@ size_t less(size_t a, size_t b) {
 
 } // namespace
 
-position_split::position_split(size_t row_count, size_t overlap, const part_fractions& fractions,
-                               const fold_choice& fold)
+position_split::position_split(size_t row_count, size_t overlap, const part_options& options)
   : overlap_(overlap) {
-  const auto wanted = sizes_of_parts(row_count, fractions);
+  const auto wanted = sizes_of_parts(row_count, options);
   test_begin_ = row_count - wanted.test;
   others_end_ = wanted.test > 0 ? less(test_begin_, overlap) : row_count;
-  if (fold.count > others_end_)
-    throw failure(failure_code::bad_job,
-                  std::to_string(fold.count) + " folds of " + std::to_string(others_end_) +
-                    " rows that are not for testing",
-                  "data.folds", "use fewer folds");
-  if (fold.count > 0) {
-    validation_begin_ = others_end_ * fold.number / fold.count;
-    validation_end_ = others_end_ * (fold.number + 1) / fold.count;
+  require_enough(options, others_end_, "rows that are not for testing");
+  if (options.folds) {
+    validation_begin_ = others_end_ * *options.fold / *options.folds;
+    validation_end_ = others_end_ * (*options.fold + 1) / *options.folds;
   } else if (wanted.validation > 0) {
     validation_begin_ = less(others_end_, wanted.validation);
     validation_end_ = others_end_;

@@ -23,30 +23,18 @@
 
 namespace troupe {
 
-/// Fold `number` of `count`, from 0, is the validation part; 0 folds: a fraction is.
-struct fold_choice {
-  size_t number = 0;
-  size_t count = 0;
-};
-
-struct split_options {
-  uint64_t seed = 0;
-  part_fractions fractions = {}; ///< validation is 0 where there are folds
-  bool by_class = false;
-  fold_choice fold = {};
-};
-
 struct row_split {
   std::vector<row_part> parts; ///< N
   part_sizes sizes;
   std::string words; ///< for people: "12 of 60 groups for testing, 0.203 of the rows"
 };
 
-/// Groups decide where the rows have some (dataset.hpp); then not `by_class`.
+/// Groups decide where the rows have some (dataset.hpp); then not `stratify`. Where there are folds,
+/// `validation_fraction` is 0.
 ///
 /// Throws failure: bad_job, naming the key, when the targets are no classes, a part gets no group, or there are
 /// fewer rows or groups than folds; bad_data when no row is left for training.
-row_split split_rows(const dataset& rows, const split_options& options);
+row_split split_rows(const dataset& rows, uint64_t seed, const part_options& options);
 
 /// Which rows are for what where rows are a sequence and neighbours have something in common, as windows of a text
 /// have: parts are stretches of it, and the rows between two parts that would share something are of none.
@@ -59,8 +47,7 @@ class position_split {
 public:
   /// Each row shares something with `overlap` rows behind it. Throws failure: bad_job when there are fewer rows
   /// than folds, bad_data when no row is left for training.
-  position_split(size_t row_count, size_t overlap, const part_fractions& fractions,
-                 const fold_choice& fold);
+  position_split(size_t row_count, size_t overlap, const part_options& options);
 
   row_part of(size_t row) const;
 

@@ -249,10 +249,7 @@ void read_kept_targets(const rows_file& file, const chunk_split& split, prepared
 prepared_data prepare_stored(rows_file file, const prepare_options& options) {
   const default_rounding rounding;
   const auto header = file.header();
-  const chunk_split split{options.seed,
-                          header.row_count,
-                          header.chunk_rows,
-                          {options.test_fraction, options.validation_fraction}};
+  const chunk_split split{options.seed, header.row_count, header.chunk_rows, options.parts};
   prepared_data result;
   result.fingerprint = file.fingerprint();
   result.chunk_rows = header.chunk_rows;

@@ -35,7 +35,7 @@ void require_memory(const synthetic_options& options, uint64_t columns, uint64_t
                   "data.rows", "use fewer rows or features");
 }
 
-dataset make_features(const synthetic_options& options) {
+dataset make_features(const synthetic_options& options, uint64_t seed) {
   if (options.rows == 0 || options.features == 0)
     throw failure(failure_code::bad_job, "synthetic data needs at least one row and one feature",
                   "data.synthetic", "set data.rows and data.features to 1 or more");
@@ -43,7 +43,7 @@ dataset make_features(const synthetic_options& options) {
   result.row_count = options.rows;
   result.feature_count = options.features;
   result.features =
-    normals(options.seed, random_purpose::synthetic_features, options.rows * options.features);
+    normals(seed, random_purpose::synthetic_features, options.rows * options.features);
   for (size_t j = 0; j < options.features; ++j)
     result.feature_names.push_back("x" + std::to_string(j));
   return result;
@@ -51,12 +51,12 @@ dataset make_features(const synthetic_options& options) {
 
 } // namespace
 
-dataset make_classification(const synthetic_options& options) {
+dataset make_classification(const synthetic_options& options, uint64_t seed) {
   const default_rounding rounding;
   require_memory(options, 1, options.classes);
-  auto result = make_features(options);
+  auto result = make_features(options, seed);
   const auto centres =
-    normals(options.seed, random_purpose::synthetic_targets, options.classes * options.features);
+    normals(seed, random_purpose::synthetic_targets, options.classes * options.features);
   const auto noise = static_cast<float>(options.noise);
   for (size_t i = 0; i < result.row_count; ++i) {
     const auto label = i % options.classes;
@@ -72,14 +72,13 @@ dataset make_classification(const synthetic_options& options) {
   return result;
 }
 
-dataset make_regression(const synthetic_options& options) {
+dataset make_regression(const synthetic_options& options, uint64_t seed) {
   const default_rounding rounding;
   require_memory(options, saturated_product(2, options.targets), options.targets);
-  auto result = make_features(options);
-  const auto rule = normals(options.seed, random_purpose::synthetic_targets,
-                            options.targets * (options.features + 1));
-  auto noise =
-    normals(options.seed, random_purpose::synthetic_noise, options.rows * options.targets);
+  auto result = make_features(options, seed);
+  const auto rule =
+    normals(seed, random_purpose::synthetic_targets, options.targets * (options.features + 1));
+  auto noise = normals(seed, random_purpose::synthetic_noise, options.rows * options.targets);
   result.target_count = options.targets;
   for (size_t i = 0; i < result.row_count; ++i)
     for (size_t t = 0; t < options.targets; ++t) {

@@ -4,28 +4,19 @@
 #pragma once
 
 #include "data/table/dataset.hpp"
+#include "models/training/row_options.hpp"
 
-#include <cstddef>
 #include <cstdint>
 
 namespace troupe {
-
-struct synthetic_options {
-  uint64_t seed = 0;
-  size_t rows = 1000;   ///< N >= 1
-  size_t features = 10; ///< F >= 1
-  size_t classes = 2;   ///< classification: >= 2
-  size_t targets = 1;   ///< regression: T >= 1
-  double noise = 0.1;   ///< deviation of the noise
-};
 
 /// Both throw failure(bad_job) when the rows need more memory than is available, with both numbers.
 
 /// Classes as clouds: class c has a centre drawn from the normal distribution, and row i (of class
 /// i mod classes) is its centre plus `noise` times a normal vector.
-dataset make_classification(const synthetic_options& options);
+dataset make_classification(const synthetic_options& options, uint64_t seed);
 
 /// Y = X W^T + b + noise: X, W (T x F) and b normal, the noise normal with deviation `noise`.
-dataset make_regression(const synthetic_options& options);
+dataset make_regression(const synthetic_options& options, uint64_t seed);
 
 } // namespace troupe

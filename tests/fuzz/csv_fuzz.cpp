@@ -17,10 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   if (bytes[0] & 8)
     options.ignore = {"1"};
   if (bytes[0] & 16) {
-    options.columns.categorical = {"0"};
-    options.columns.date = {"2"};
-    options.columns.categories_max = 20;
-    options.columns.missing = bytes[0] & 32 ? missing_rule::drop : missing_rule::mean;
+    options.categorical = {"0"};
+    options.date = {"2"};
+    options.categories_max = 20;
+    options.missing = bytes[0] & 32 ? missing_rule::drop : missing_rule::mean;
   }
   if (bytes[0] & 64)
     options.dialect = {';', '\'', ',', '#', 1};

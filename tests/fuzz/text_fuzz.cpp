@@ -18,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   fuzz::expect_result_or_failure([&] {
     const auto rows = read_text(file.holding(fuzz::text_of(bytes + 1, size - 1)), options);
     fuzz::require(rows.features.size() == rows.row_count * options.window, "rows are windows");
-    for (const auto label : rows.known.labels)
-      fuzz::require(label >= 0 && static_cast<size_t>(label) < rows.known.names.size(),
+    for (const auto label : rows.labels)
+      fuzz::require(label >= 0 && static_cast<size_t>(label) < rows.classes.size(),
                     "a label is a character of the vocabulary");
   });
   return 0;

@@ -72,7 +72,7 @@ void add_origin(data_section& data) {
   data.add("noise", &x::noise, at_least(0),
            {"synthetic: deviation of the noise", "", "use a number such as 0.1"});
   data.add("format", &x::format, "auto: by the file's name, else by its first bytes");
-  data.add("header", &x::header, choice_or_bool<header_kind>(),
+  data.add("header", &x::header, choice_or_bool<csv_header>(),
            "whether row 1 of a csv file is a header; auto: if none of its cells is a number");
 }
 
@@ -108,7 +108,7 @@ void add_columns(data_section& data) {
 
 void add_cells(const data_section& data) {
   using x = cell_options;
-  auto cells = data.within(&column_options::cells);
+  auto cells = data.within(&data_options::cells);
   const auto letter = std::make_shared<text_type>("string of one letter");
   const auto add_letter = [&](const char* name, std::string x::*member,
                               const key_texts& about) -> job_key& {
@@ -126,7 +126,7 @@ void add_other_formats(data_section& data) {
   using x = data_options;
   data.add("index_base", &x::index_base, within(0, 1),
            "libsvm: index of the first feature, 0 or 1");
-  data.add("dense", &x::dense, choice_or_bool<dense_kind>(),
+  data.add("dense", &x::dense, choice_or_bool<row_form>(),
            "libsvm: whether rows become dense; auto: if they have at most 256 features, or a "
            "quarter of their values");
   data.add("hash_bits", &x::hash_bits, within(4, 30),
@@ -160,12 +160,12 @@ void add_parts(data_section& data) {
            "scales features to mean 0 and deviation 1, by the training rows; those of sparse "
            "rows to 1 at most, without a shift");
   data
-    .add("test_file", &x::test_file,
+    .add("test_file", &data_options::test_file,
          {"rows for testing, in a file of their own beside data.file", "none"})
     .as_file()
     .affects(key_effect::rows);
   data
-    .add("validation_file", &x::validation_file,
+    .add("validation_file", &data_options::validation_file,
          {"rows for validation, in a file of their own beside data.file", "none"})
     .as_file()
     .affects(key_effect::rows);

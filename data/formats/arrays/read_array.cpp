@@ -4,6 +4,7 @@
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/buffer.hpp"
+#include "models/base/saturating.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -38,11 +39,6 @@ void require_labels_fit(const array_rows& labels, const array_rows& rows, size_t
     labels.fail("the array's shape is " + shown_shape(labels.header()) + ": a row has " +
                   std::to_string(columns) + " targets",
                 "name the labels that belong to " + shown_text(rows.path()));
-}
-
-void array_targets::clear() {
-  cells.clear();
-  numbers.clear();
 }
 
 array_rows::array_rows(const std::string& path, size_t columns_max)
@@ -90,13 +86,13 @@ void array_rows::set_targets(const std::vector<size_t>& columns) {
   std::ranges::sort(targets_);
 }
 
-void array_rows::read(uint64_t count, std::vector<float>& features, array_targets& targets) {
+void array_rows::read(uint64_t count, table_chunk& out) {
   const auto value_count = count * column_count_;
   if (!targets_.empty())
-    read_mixed(value_count, features, targets);
+    read_mixed(value_count, out);
   else
     for (uint64_t left = value_count; left > 0;)
-      left -= append(left, features);
+      left -= append(left, out.features);
   rows_left_ -= count;
   if (rows_left_ == 0)
     source_.expect_end();
@@ -110,26 +106,26 @@ size_t array_rows::append(uint64_t count, std::vector<float>& out) {
   return size;
 }
 
-void array_rows::read_mixed(uint64_t count, std::vector<float>& features, array_targets& targets) {
+void array_rows::read_mixed(uint64_t count, table_chunk& out) {
   while (count > 0) {
     block_.clear();
     const auto size = append(count, block_);
-    split_block(size, features, targets);
+    split_block(size, out);
     count -= size;
   }
 }
 
-void array_rows::split_block(size_t count, std::vector<float>& features, array_targets& targets) {
+void array_rows::split_block(size_t count, table_chunk& out) {
   for (size_t i = 0; i < count;) {
     const bool has_target = next_target_ < targets_.size();
     const auto stop = has_target ? targets_[next_target_].column : column_count_;
     const auto run = std::min<uint64_t>(stop - column_, count - i);
     const auto begin = block_.begin() + static_cast<ptrdiff_t>(i);
-    features.insert(features.end(), begin, begin + static_cast<ptrdiff_t>(run));
+    out.features.insert(out.features.end(), begin, begin + static_cast<ptrdiff_t>(run));
     i += run;
     column_ += run;
     if (has_target && i < count && column_ == stop) {
-      keep_target(i++, targets);
+      keep_target(i++, out);
       ++column_;
     }
     if (column_ == column_count_) {
@@ -139,44 +135,19 @@ void array_rows::split_block(size_t count, std::vector<float>& features, array_t
   }
 }
 
-void array_rows::keep_target(size_t i, array_targets& targets) {
+void array_rows::keep_target(size_t i, table_chunk& out) {
+  auto& cells = out.target_cells;
   if (next_target_ == 0) {
-    targets.cells.resize(targets.cells.size() + targets_.size());
-    targets.numbers.resize(targets.cells.size());
+    cells.resize(cells.size() + targets_.size());
+    out.target_numbers.resize(cells.size());
   }
-  const auto place = targets.cells.size() - targets_.size() + targets_[next_target_].slot;
-  targets.cells[place] = values_.text(i);
-  targets.numbers[place] = values_.number(i);
+  const auto place = cells.size() - targets_.size() + targets_[next_target_].slot;
+  cells[place] = values_.text(i);
+  out.target_numbers[place] = values_.number(i);
   ++next_target_;
 }
 
 namespace {
-
-/// Reads all rows; the values that are not targets become features.
-void read_rows(array_rows& rows, size_t target_count, table& out) {
-  out.row_count = rows.row_count();
-  out.feature_count = rows.column_count() - target_count;
-  array_targets targets;
-  if (rows.size_known()) {
-    reserve_large(out.features, out.row_count * out.feature_count);
-    targets.cells.reserve(out.row_count * target_count);
-    targets.numbers.reserve(out.row_count * target_count);
-  }
-  rows.read(rows.row_count(), out.features, targets);
-  out.target_cells = std::move(targets.cells);
-  out.target_numbers = std::move(targets.numbers);
-}
-
-void read_labels(const std::string& path, const array_rows& rows, table& out) {
-  array_rows labels(path, 1);
-  require_labels_fit(labels, rows, 1);
-  labels.set_targets({0});
-  table column;
-  read_rows(labels, 1, column);
-  out.target_cells = std::move(column.target_cells);
-  out.target_numbers = std::move(column.target_numbers);
-  out.target_name = "label";
-}
 
 uint64_t target_column(const array_rows& array, const std::string& target) {
   if (array.header().shape.size() != 2 || array.column_count() < 2)
@@ -195,20 +166,10 @@ uint64_t target_column(const array_rows& array, const std::string& target) {
   return index;
 }
 
-void name_columns(uint64_t columns, uint64_t target, table& out) {
-  out.feature_names.reserve(out.feature_count);
-  for (uint64_t column = 0; column < columns; ++column)
-    if (column != target)
-      out.feature_names.push_back(std::to_string(column));
-}
-
 /// Of the features and their names, by the header: a compressed file may promise anything.
 uint64_t saturated_bytes(const array_rows& rows) {
-  uint64_t result = 0;
-  const bool overflows =
-    __builtin_mul_overflow(rows.row_count(), rows.column_count() * sizeof(float), &result) ||
-    __builtin_add_overflow(result, rows.column_count() * sizeof(std::string), &result);
-  return overflows ? std::numeric_limits<uint64_t>::max() : result;
+  return saturated_sum(saturated_product(rows.row_count(), rows.column_count() * sizeof(float)),
+                       rows.column_count() * sizeof(std::string));
 }
 
 } // namespace
@@ -234,12 +195,28 @@ table read_array(const std::string& path, const array_options& options) {
   rows.watch_digits(digits);
   if (labels.empty())
     rows.set_targets({target});
-  read_rows(rows, labels.empty() ? 1 : 0, result);
-  if (labels.empty())
-    result.target_name = std::to_string(target);
-  else
-    read_labels(labels, rows, result);
-  name_columns(rows.column_count(), target, result);
+  result.row_count = rows.row_count();
+  result.feature_count = rows.column_count() - (labels.empty() ? 1 : 0);
+  table_chunk all;
+  if (rows.size_known()) {
+    reserve_large(all.features, result.row_count * result.feature_count);
+    all.target_cells.reserve(rows.row_count());
+    all.target_numbers.reserve(rows.row_count());
+  }
+  rows.read(rows.row_count(), all);
+  if (!labels.empty()) {
+    array_rows answers(labels, 1);
+    require_labels_fit(answers, rows, 1);
+    answers.set_targets({0});
+    answers.read(answers.row_count(), all);
+  }
+  result.features = std::move(all.features);
+  result.target_cells = std::move(all.target_cells);
+  result.target_numbers = std::move(all.target_numbers);
+  result.target_name = labels.empty() ? std::to_string(target) : "label";
+  for (uint64_t column = 0; column < rows.column_count(); ++column)
+    if (column != target)
+      result.feature_names.push_back(std::to_string(column));
   const auto name_of = [target](size_t column) {
     return column == target ? std::string{} : std::to_string(column);
   };
@@ -270,12 +247,9 @@ bool array_reader::read_rows(table_chunk& out, size_t rows_max) {
   const auto count = std::min<uint64_t>(rows_max, rows_.row_count() - rows_given_);
   if (count == 0)
     return false;
-  targets_.clear();
-  rows_.read(count, out.features, targets_);
+  rows_.read(count, out);
   if (labels_)
-    labels_->read(count, no_features_, targets_);
-  out.target_cells.swap(targets_.cells);
-  out.target_numbers.swap(targets_.numbers);
+    labels_->read(count, out);
   out.row_count = count;
   rows_given_ += count;
   return true;

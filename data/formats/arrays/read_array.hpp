@@ -55,14 +55,6 @@ private:
   std::vector<char> bytes_;   ///< the last block as it stands in the file
 };
 
-/// Target cells, N x T, as text and as numbers.
-struct array_targets {
-  std::vector<std::string> cells;
-  std::vector<double> numbers;
-
-  void clear();
-};
-
 /// The rows of an array, one block after the other: what both readers have in common.
 class array_rows {
 public:
@@ -89,9 +81,9 @@ public:
   /// Shows it the first elements of wide types, targets too. It must live on.
   void watch_digits(lost_digits& digits) { digits_ = &digits; }
 
-  /// Appends the next `count` rows, at most as many as are left: features (N x F) and targets.
-  /// After the last row nothing may follow in the file. Throws what array_values throws.
-  void read(uint64_t count, std::vector<float>& features, array_targets& targets);
+  /// Appends features and targets of the next `count` rows, at most as many as are left. After the last row
+  /// nothing may follow in the file. Throws what array_values throws.
+  void read(uint64_t count, table_chunk& out);
 
   /// Throws failure(bad_data) for what was read last: the header, at first.
   [[noreturn]] void fail(const std::string& reason, std::string hint) const;
@@ -109,9 +101,9 @@ private:
 
   void find_shape(size_t columns_max);
   size_t append(uint64_t count, std::vector<float>& out);
-  void read_mixed(uint64_t count, std::vector<float>& features, array_targets& targets);
-  void split_block(size_t count, std::vector<float>& features, array_targets& targets);
-  void keep_target(size_t i, array_targets& targets);
+  void read_mixed(uint64_t count, table_chunk& out);
+  void split_block(size_t count, table_chunk& out);
+  void keep_target(size_t i, table_chunk& out);
 
   binary_source source_;
   array_header header_;
@@ -179,8 +171,6 @@ private:
   array_rows rows_;
   std::optional<array_rows> labels_;
   uint64_t rows_given_ = 0;
-  array_targets targets_;          ///< of one part; kept for its memory
-  std::vector<float> no_features_; ///< of the labels
 };
 
 } // namespace troupe

@@ -92,7 +92,7 @@ void client_finder::finish(std::vector<uint32_t>& clients, std::vector<std::stri
 side_columns::side_columns(const csv_reader& file, const csv_options& options, size_t target)
   : file_(file), columns_{target} {
   add(options.client, "clients", client_);
-  add(options.group, "groups", group_);
+  add(options.split_by, "groups", group_);
   add(options.weight, "weights", weight_);
 }
 
@@ -187,7 +187,8 @@ plan_column& column_of(std::vector<plan_column>& columns, const csv_reader& file
   return *found;
 }
 
-std::shared_ptr<cell_coder> coder_that_learns(const csv_reader& file, const column_choice& choice) {
+std::shared_ptr<cell_coder> coder_that_learns(const csv_reader& file,
+                                              const column_options& choice) {
   std::vector<plan_column> columns;
   for (auto& name : file.feature_names())
     columns.push_back({name});
@@ -203,7 +204,7 @@ std::shared_ptr<cell_coder> coder_that_learns(const csv_reader& file, const colu
 /// Null: cells are numbers.
 std::shared_ptr<cell_coder> coder_for(csv_reader& file, const csv_options& options) {
   if (options.plan.empty())
-    return options.columns.is_used() ? coder_that_learns(file, options.columns) : nullptr;
+    return options.has_plan() ? coder_that_learns(file, options) : nullptr;
   std::vector<size_t> columns;
   for (const auto& name : names_of(options.plan))
     columns.push_back(file.find_column(name));

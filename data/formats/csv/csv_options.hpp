@@ -3,6 +3,7 @@
 #pragma once
 
 #include "data/table/cell_coder.hpp"
+#include "models/training/row_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +16,6 @@ namespace troupe {
 
 // The first row of a CSV file: names of columns, a row like the others, or something that only
 // looks like either.
-
-/// What row 1 of a file is.
-enum class csv_header : uint8_t {
-  automatic, ///< row 1 is a header if none of its cells is a number and not all are empty
-  yes,
-  no,
-};
 
 /// Whether row 1 names the columns. `automatic`: when none of its cells is a number and not all are
 /// empty.
@@ -85,18 +79,9 @@ std::string text_of(const csv_dialect& x);
 /// Nothing for a text that is none, or tells of a dialect with a problem.
 std::optional<csv_dialect> dialect_of(const std::string& text);
 
-struct csv_options {
-  csv_header header = csv_header::automatic;
-  /// "last" (always the last column), a column's name, or its 0-based index. Digits that are a
-  /// column's name mean that column.
-  std::string target = "last";
-  /// A column, as `target`, that says whose a row is and is no feature; empty: none.
-  std::string client = {};
-  std::string weight = {};              ///< likewise: what a row counts in the loss
-  std::string group = {};               ///< likewise: rows that stay together
-  std::vector<std::string> ignore = {}; ///< columns, as `target`, that are not looked at
-  column_choice columns = {};           ///< what they are to be, to make a plan of ..
-  column_plan plan = {};                ///< .. or a plan that is there, of other rows of the kind
+struct csv_options : column_options {
+  std::string client = {}; ///< column that says whose a row is and is no feature; empty: none
+  column_plan plan = {};   ///< of other rows of the kind, in place of one that is made; none: empty
   csv_dialect dialect = {};
   size_t line_bytes_max = size_t{16} << 20; ///< of one record, line breaks in quotes included
   size_t columns_max = 1'000'000;

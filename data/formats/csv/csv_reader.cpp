@@ -19,6 +19,13 @@ constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 /// Rows behind one that is not plain that are not tried the short way: quoted texts come in columns.
 constexpr size_t rows_like_an_odd_one = 4;
 
+csv_options options_of(csv_header header, const csv_dialect& dialect) {
+  csv_options result;
+  result.header = header;
+  result.dialect = dialect;
+  return result;
+}
+
 bool is_empty_line(const csv_record& record, char separator) {
   return std::ranges::all_of(record.text,
                              [=](char letter) { return is_blank(letter) && letter != separator; });
@@ -27,7 +34,7 @@ bool is_empty_line(const csv_record& record, char separator) {
 } // namespace
 
 csv_reader::csv_reader(const std::string& file, csv_header header, const csv_dialect& dialect)
-  : csv_reader(file, csv_options{.header = header, .dialect = dialect}, false) {}
+  : csv_reader(file, options_of(header, dialect), false) {}
 
 csv_reader::csv_reader(const std::string& file, const csv_options& options)
   : csv_reader(file, options, true) {}
@@ -327,11 +334,6 @@ void csv_reader::refuse_hidden_header(const table_chunk& rows, size_t slot, size
                 path() + ":" + std::to_string(line), hidden_header_hint);
 }
 
-void csv_reader::fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
-                                const std::string& hint) const {
-  fail_at_line(rows, i, reason, hint);
-}
-
 void csv_reader::refuse_single_column() const {
   const auto separated_by = [&](char letter) {
     return record_.text.find(letter) != record_.text.npos;
@@ -377,7 +379,7 @@ void csv_reader::refuse_coded(const csv_cell& cell, size_t column, cell_status s
   case cell_status::too_many:
     records_.fail_at(record_, cell.offset,
                      "with " + shown + " there are more categories than the " +
-                       std::to_string(options_.columns.categories_max) +
+                       std::to_string(options_.categories_max) +
                        " features that data.categories_max allows",
                      "leave the column with the most of them out (data.ignore), or allow more");
   default:

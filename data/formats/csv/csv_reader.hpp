@@ -60,9 +60,6 @@ public:
   /// Bytes of the whole text, as far as can be told.
   uint64_t expected_size() const noexcept { return records_.expected_size(); }
 
-  [[noreturn]] void fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
-                                   const std::string& hint) const override;
-
 protected:
   bool read_rows(table_chunk& out, size_t rows_max) override;
 

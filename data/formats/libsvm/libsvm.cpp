@@ -368,13 +368,10 @@ void libsvm_table_reader::fill_dense() {
       std::to_string(feature + (options_.hash_bits == 0 ? options_.index_base : 0)));
 }
 
-libsvm_options options_of(size_t index_base, size_t feature_count, const libsvm_form& form) {
-  libsvm_options result;
-  result.index_base = index_base;
-  result.hash_bits = form.hash_bits;
-  if (form.hash_bits == 0)
-    result.features_max = feature_count;
-  return result;
+libsvm_options with_features(libsvm_options options, size_t count) {
+  if (options.hash_bits == 0)
+    options.features_max = count;
+  return options;
 }
 
 } // namespace
@@ -383,14 +380,14 @@ table read_libsvm(const std::string& path, const libsvm_options& options) {
   return libsvm_table_reader(path, options).read();
 }
 
-libsvm_reader::libsvm_reader(const std::string& path, size_t index_base, size_t feature_count,
-                             const libsvm_form& form)
+libsvm_reader::libsvm_reader(const std::string& path, size_t feature_count,
+                             const libsvm_options& options)
   : row_reader(path, path),
-    rows_(path, options_of(index_base, feature_count, form)),
+    rows_(path, with_features(options, feature_count)),
     feature_count_(feature_count),
-    sparse_(form.sparse) {
+    sparse_(options.form == row_form::sparse) {
   std::vector<std::string> names;
-  const auto first = form.hash_bits == 0 ? index_base : 0;
+  const auto first = options.hash_bits == 0 ? options.index_base : 0;
   for (size_t feature = 0; feature < feature_count && !sparse_; ++feature)
     names.push_back(std::to_string(feature + first));
   const auto label = names.size();
@@ -425,11 +422,6 @@ void libsvm_reader::keep(table_chunk& out) const {
                                               : std::numeric_limits<double>::quiet_NaN());
   out.lines.push_back(row_.line);
   ++out.row_count;
-}
-
-void libsvm_reader::fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
-                                   const std::string& hint) const {
-  fail_at_line(rows, i, reason, hint);
 }
 
 } // namespace troupe

@@ -13,6 +13,7 @@
 #include "data/table/row_reader.hpp"
 #include "data/table/table.hpp"
 #include "data/text/number_text.hpp"
+#include "models/training/row_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -48,11 +49,6 @@ inline hashed_feature hash_feature(uint64_t number, size_t bits) {
 
 /// What larger indices ask for no machine of today has: 4 GB for each output of a model.
 inline constexpr size_t libsvm_features_max = 1'000'000'000;
-
-/// What rows become. By content they become dense where there are few features, at most
-/// `dense_features_always`, or where at least a quarter of the values are there, and if the table is not
-/// too large to be made so: a function of the file alone.
-enum class row_form : uint8_t { by_content, dense, sparse };
 
 /// With so few features rows take little memory in any form, and all that training can do needs no
 /// thought of form.
@@ -146,12 +142,6 @@ private:
 /// table larger than the bound; what csv_records throws. std::invalid_argument for another base.
 table read_libsvm(const std::string& path, const libsvm_options& options = {});
 
-/// What the model of a `libsvm_reader` is made for.
-struct libsvm_form {
-  bool sparse = false;
-  size_t hash_bits = 0; ///< 0: features are as they are
-};
-
 /// Reads such a file part by part (row_reader.hpp), for a model that says how many features there
 /// are: the file itself tells only at its end.
 ///
@@ -159,14 +149,9 @@ struct libsvm_form {
 /// which is the target from the start and stays it. Of sparse rows the label is the only column.
 class libsvm_reader : public row_reader {
 public:
-  /// Opens the file. `index_base` is the index of the first of `feature_count` (>= 1) features, 0
-  /// or 1. Throws what libsvm_rows throws.
-  libsvm_reader(const std::string& path, size_t index_base, size_t feature_count,
-                const libsvm_form& form = {});
-
-  /// Throws failure(bad_data) for an index beyond the features; what libsvm_rows throws.
-  [[noreturn]] void fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
-                                   const std::string& hint) const override;
+  /// Opens the file. Rows are sparse if that is their form, else dense, of `feature_count` (>= 1) features:
+  /// reading throws failure(bad_data) for an index beyond them. Throws what libsvm_rows throws.
+  libsvm_reader(const std::string& path, size_t feature_count, const libsvm_options& options = {});
 
 protected:
   bool read_rows(table_chunk& out, size_t rows_max) override;

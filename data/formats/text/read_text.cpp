@@ -4,6 +4,7 @@
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/buffer.hpp"
+#include "models/base/saturating.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -75,13 +76,6 @@ size_t row_count_of(const characters& text, const text_options& options, const s
   return (text.size() - options.window - 1) / options.stride + 1;
 }
 
-uint64_t bytes_of(size_t row_count, size_t window) {
-  uint64_t result = 0;
-  if (__builtin_mul_overflow(row_count, (window + 1) * sizeof(float), &result))
-    return std::numeric_limits<uint64_t>::max();
-  return result;
-}
-
 [[noreturn]] void refuse_class(const characters& text, size_t place, const std::string& path) {
   const auto end = text.begin() + static_cast<std::ptrdiff_t>(place);
   throw failure(failure_code::bad_data,
@@ -111,7 +105,7 @@ table read_text(const std::string& path, const text_options& options) {
   result.source = path;
   result.row_count = row_count_of(text, options, path);
   result.feature_count = window;
-  limit.require(bytes_of(result.row_count, window));
+  limit.require(saturated_product(result.row_count, (window + 1) * sizeof(float)));
   const vocabulary known =
     options.vocabulary.empty() ? vocabulary{text} : vocabulary{options.vocabulary};
   if (known.size() < 2)
@@ -119,7 +113,7 @@ table read_text(const std::string& path, const text_options& options) {
                   "the text has one character only: " + shown_text(known.names().front()), path,
                   "there is nothing to learn: is it the right file?");
   reserve_large(result.features, result.row_count * window);
-  result.known.labels.reserve(result.row_count);
+  result.labels.reserve(result.row_count);
   for (size_t row = 0; row < result.row_count; ++row) {
     const auto begin = row * stride, end = begin + window;
     for (auto i = begin; i < end; ++i)
@@ -127,9 +121,9 @@ table read_text(const std::string& path, const text_options& options) {
     const auto next = known.number_of(text[end]);
     if (next == known.size())
       refuse_class(text, end, path);
-    result.known.labels.push_back(static_cast<int32_t>(next));
+    result.labels.push_back(static_cast<int32_t>(next));
   }
-  result.known.names = known.names();
+  result.classes = known.names();
   result.feature_names = character_names(window);
   result.target_name = next_character;
   result.overlap = window / stride;
@@ -234,11 +228,6 @@ void text_reader::keep(size_t row, table_chunk& out) const {
   out.target_cells.push_back(utf8_of(next.code));
   out.target_numbers.push_back(std::numeric_limits<double>::quiet_NaN());
   out.lines.push_back(next.line);
-}
-
-void text_reader::fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
-                                 const std::string& hint) const {
-  fail_at_line(rows, i, reason, hint);
 }
 
 std::string text_reader::unknown_remark() const {

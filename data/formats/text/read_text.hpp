@@ -11,6 +11,7 @@
 #include "data/source/text_source.hpp"
 #include "data/table/row_reader.hpp"
 #include "data/table/table.hpp"
+#include "models/training/row_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -48,9 +49,7 @@ private:
   std::vector<uint32_t> numbers_; ///< by code point
 };
 
-struct text_options {
-  size_t window = 32; ///< characters of a row, >= 1
-  size_t stride = 1;  ///< characters from one row to the next, >= 1
+struct text_options : window_options {
   /// Of the text that a model is trained on; empty: of this one. A character that is none of these has, in a
   /// window, the number behind the last one.
   std::vector<std::string> vocabulary = {};
@@ -111,9 +110,6 @@ public:
   /// Opens the file. Throws what character_source and `vocabulary` throw.
   text_reader(const std::string& path, size_t window, const std::vector<std::string>& characters,
               text_targets targets);
-
-  [[noreturn]] void fail_at_target(const table_chunk& rows, size_t i, const std::string& reason,
-                                   const std::string& hint) const override;
 
   /// "3 characters are none of ..", of those read so far; empty: all are.
   std::string unknown_remark() const;

@@ -23,11 +23,10 @@ constexpr size_t chunk_rows = 16;
 
 dataset some_rows() {
   synthetic_options options;
-  options.seed = 3;
   options.rows = row_count;
   options.features = 4;
   options.classes = 5;
-  return make_classification(options);
+  return make_classification(options, 3);
 }
 
 lane_options lanes_of(const row_source& rows, size_t slices) {
@@ -43,7 +42,7 @@ struct both_sources {
   both_sources() {
     const auto path = folder.path("rows");
     write_rows(path, some_rows(), chunk_rows);
-    const prepare_options options{1, 0.1, true, 0, chunk_rows};
+    const prepare_options options{1, {0.1}, true, chunk_rows};
     memory = rows_of(std::make_shared<const prepared_data>(prepare(some_rows(), options))).train;
     file = rows_of(std::make_shared<const prepared_data>(prepare_stored(rows_file{path}, options)))
              .train;
@@ -104,7 +103,7 @@ TEST(lane_mixing, sorted_rows_are_told_from_mixed_ones) {
   auto sorted = some_rows();
   for (size_t i = 0; i < row_count; ++i)
     sorted.labels[i] = static_cast<int32_t>(i * 5 / row_count);
-  const prepare_options options{1, 0, false, 0, chunk_rows};
+  const prepare_options options{1, {}, false, chunk_rows};
   const auto missed_in = [&](const dataset& rows, size_t window_chunks, uint64_t seed) {
     const auto data = std::make_shared<const prepared_data>(prepare(dataset{rows}, options));
     const auto source = rows_of(data).train;
@@ -145,7 +144,7 @@ struct named_rows {
   row_namer names;
 };
 
-named_rows prepared(const prepare_options& options, const part_fractions& kept,
+named_rows prepared(const prepare_options& options,
                     const std::function<void(prepared_data&)>& change = {}) {
   auto data = prepare(numbered_rows(), options);
   if (change)
@@ -158,7 +157,7 @@ named_rows prepared(const prepare_options& options, const part_fractions& kept,
   plan.slice_count = 2;
   plan.epoch_count = 2;
   const auto rows = std::make_shared<const job_rows>(rows_of(result.data), plan, seed, 1);
-  result.names = {rows, seed, "", kept, options.chunk_rows, result.data->source_rows};
+  result.names = {rows, seed, "", options.parts, options.chunk_rows, result.data->source_rows};
   return result;
 }
 
@@ -174,21 +173,20 @@ void expect_true_names(const named_rows& x) {
 }
 
 TEST(row_namer, finds_the_rows_of_each_way_to_split) {
-  const part_fractions kept{0.2, 0.1};
-  expect_true_names(prepared({seed}, {}));
-  expect_true_names(prepared({seed, kept.test, false, kept.validation}, kept));
-  expect_true_names(prepared({seed, kept.test, false, kept.validation, 8}, kept));
-  expect_true_names(prepared({seed, 0.2, false, 0, 0, false, {1, 4}}, {0.2, 0}));
+  expect_true_names(prepared({seed}));
+  expect_true_names(prepared({seed, {0.2, 0.1}}));
+  expect_true_names(prepared({seed, {0.2, 0.1}, false, 8}));
+  expect_true_names(prepared({seed, {0.2, 0, false, 4, 1}}));
 }
 
 TEST(row_namer, rows_of_files_of_their_own_are_none_of_the_data) {
   const auto x =
-    prepared({seed, 0.2}, {0.2, 0}, [](prepared_data& data) { data.validation = numbered_rows(); });
+    prepared({seed, {0.2}}, [](prepared_data& data) { data.validation = numbered_rows(); });
   expect_true_names(x);
 }
 
 TEST(row_namer, counts_from_one_and_names_a_few) {
-  auto x = prepared({seed}, {});
+  auto x = prepared({seed});
   const auto first = x.names.rows_of(0, 0).front();
   EXPECT_EQ(x.names.words(0, std::vector<size_t>{}), "rows of the data");
   const auto words = x.names.words(0, std::vector<size_t>{0});

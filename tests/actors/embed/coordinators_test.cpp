@@ -97,7 +97,7 @@ protected:
 
 staleness_options bounded(size_t staleness) {
   staleness_options options;
-  options.mode = consistency_mode::bounded;
+  options.mode = consistency_kind::bounded;
   options.staleness_max = staleness;
   return options;
 }

@@ -26,7 +26,7 @@ dataset load(const std::string& path, data_options options = {}) {
 TEST(job_data, csv_takes_header_and_target) {
   temporary_folder folder;
   data_options options;
-  options.header = header_kind::yes;
+  options.header = csv_header::yes;
   options.target = "7";
   const auto rows = load(folder.write("rows", "7,8\na,1\nb,2\n"), options);
   EXPECT_EQ(rows.features, (std::vector<float>{1, 2}));
@@ -40,7 +40,7 @@ TEST(job_data, libsvm_takes_the_index_base) {
   data_options options;
   options.index_base = 0;
   EXPECT_EQ(load(path, options).feature_count, 3u);
-  options.format = data_format::csv;
+  options.format = file_format::csv;
   EXPECT_THROW(load(path, options), failure);
 }
 
@@ -54,10 +54,10 @@ TEST(job_data, arrays_take_the_file_of_labels_or_a_column) {
   EXPECT_EQ(rows.targets, (std::vector<float>{7, 3}));
   options = {};
   options.target = "0";
-  options.format = data_format::idx;
+  options.format = file_format::idx;
   rows = load(path, options);
   EXPECT_EQ(rows.features, (std::vector<float>{2, 4}));
-  options.format = data_format::npy;
+  options.format = file_format::npy;
   EXPECT_THROW(load(folder.write("rows.csv", "1,2\n"), options), failure);
 }
 
@@ -76,7 +76,7 @@ TEST(job_data, rows_in_memory_refuse_what_says_how_a_file_is_read) {
     {"data.categorical", [](data_options& x) { x.categorical = {"a"}; }},
     {"data.boolean", [](data_options& x) { x.boolean = {"a"}; }},
     {"data.date", [](data_options& x) { x.date = {"a"}; }},
-    {"data.missing", [](data_options& x) { x.missing = missing_kind::mean; }},
+    {"data.missing", [](data_options& x) { x.missing = missing_rule::mean; }},
     {"data.weight", [](data_options& x) { x.weight = "a"; }},
     {"data.split_by", [](data_options& x) { x.split_by = "a"; }},
     {"data.separator", [](data_options& x) { x.cells.separator = ";"; }},
@@ -86,10 +86,10 @@ TEST(job_data, rows_in_memory_refuse_what_says_how_a_file_is_read) {
     {"data.skip_lines", [](data_options& x) { x.cells.skip_lines = 1; }},
     {"data.labels_file", [](data_options& x) { x.labels_file = "labels"; }},
     {"data.target", [](data_options& x) { x.target = "a"; }},
-    {"data.header", [](data_options& x) { x.header = header_kind::no; }},
+    {"data.header", [](data_options& x) { x.header = csv_header::no; }},
     {"data.index_base", [](data_options& x) { x.index_base = 0; }},
     {"data.hash_bits", [](data_options& x) { x.hash_bits = 10; }},
-    {"data.format", [](data_options& x) { x.format = data_format::csv; }},
+    {"data.format", [](data_options& x) { x.format = file_format::csv; }},
     {"data.test_file", [](data_options& x) { x.test_file = "test.csv"; }},
     {"data.validation_file", [](data_options& x) { x.validation_file = "test.csv"; }}};
   for (const auto& [key, apply] : keys) {

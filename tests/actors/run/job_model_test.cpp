@@ -214,7 +214,7 @@ std::string adults(size_t rows, size_t classes) {
 }
 
 struct sparse_job : testing::Test {
-  job about(size_t classes, dense_kind dense) {
+  job about(size_t classes, row_form dense) {
     job x = test::small_job();
     x.data = {};
     x.data.file = folder.write("rows.svm", adults(500, classes));
@@ -269,11 +269,11 @@ const std::vector<kind_of_job> kinds{
 TEST_F(sparse_job, is_the_job_of_dense_rows_to_rounding) {
   for (const auto& kind : kinds) {
     SCOPED_TRACE(kind.name);
-    auto x = about(kind.classes, dense_kind::automatic);
+    auto x = about(kind.classes, row_form::by_content);
     kind.change(x);
     const auto dense = test::train_on(2, x);
     EXPECT_FALSE(dense.data->train.is_sparse());
-    x.data.dense = dense_kind::no;
+    x.data.dense = row_form::sparse;
     const auto sparse = test::train_on(2, x);
     ASSERT_TRUE(sparse.data->train.is_sparse());
     EXPECT_EQ(dense.data->test.labels, sparse.data->test.labels);
@@ -295,7 +295,7 @@ TEST_F(sparse_job, is_the_job_of_dense_rows_to_rounding) {
 TEST_F(sparse_job, has_the_same_bits_on_any_number_of_threads_and_replicas) {
   for (const auto& kind : kinds) {
     SCOPED_TRACE(kind.name);
-    auto x = about(kind.classes, dense_kind::no);
+    auto x = about(kind.classes, row_form::sparse);
     kind.change(x);
     x.training.replicas = 1;
     const auto alone = test::values_of(test::train_on(1, x).parameters);
@@ -321,10 +321,10 @@ TEST_F(sparse_job, scales_without_a_shift) {
 }
 
 TEST_F(sparse_job, splits_rows_as_dense_ones_are_split) {
-  auto x = about(2, dense_kind::automatic);
+  auto x = about(2, row_form::by_content);
   x.data.validation_fraction = 0.3;
   const auto dense = load_data(x);
-  x.data.dense = dense_kind::no;
+  x.data.dense = row_form::sparse;
   const auto sparse = load_data(x);
   EXPECT_NE(dense->fingerprint, sparse->fingerprint);
   const std::pair<const dataset*, const dataset*> parts[] = {
@@ -346,7 +346,7 @@ TEST_F(sparse_job, splits_rows_as_dense_ones_are_split) {
 
 TEST_F(sparse_job, says_what_has_no_sparse_form) {
   const auto refused_key = [&](const std::function<void(job&)>& change) -> std::string {
-    auto x = about(2, dense_kind::no);
+    auto x = about(2, row_form::sparse);
     x.model.loss = loss_kind::squared;
     change(x);
     try {
@@ -370,7 +370,7 @@ TEST_F(sparse_job, says_what_has_no_sparse_form) {
   EXPECT_EQ(refused_key([&](job& x) { x.data.file = folder.write("rows.csv", "1,2\n3,4\n"); }),
             "data.dense");
   // Where nobody asks for sparse rows, what needs dense ones gets them.
-  auto x = about(2, dense_kind::automatic);
+  auto x = about(2, row_form::by_content);
   x.data.file = folder.write("wide.svm", "1 400:1\n2 1:1\n");
   EXPECT_TRUE(load_data(x)->train.is_sparse());
   x.model.cuts = 2;

@@ -320,21 +320,21 @@ private:
     x.classes = whole("data.classes");
     x.targets = whole("data.targets");
     x.noise = fraction() * 100;
-    x.format = any<data_format>();
-    x.header = any<header_kind>();
-    if (!x.file.empty() && x.format == data_format::libsvm) {
+    x.format = any<file_format>();
+    x.header = any<csv_header>();
+    if (!x.file.empty() && x.format == file_format::libsvm) {
       x.index_base = coin();
-      x.dense = coin() ? dense_kind::yes : dense_kind::automatic;
+      x.dense = coin() ? row_form::dense : row_form::by_content;
       if (coin())
         x.hash_bits = whole("data.hash_bits");
     }
-    const bool is_text = !x.file.empty() && x.format == data_format::text;
+    const bool is_text = !x.file.empty() && x.format == file_format::text;
     if (is_text) {
       x.text = {whole("data.window"), whole("data.stride")};
-      x.header = header_kind::automatic;
+      x.header = csv_header::automatic;
     }
-    if (!x.file.empty() && x.format != data_format::csv && x.format != data_format::libsvm &&
-        x.format != data_format::text && coin())
+    if (!x.file.empty() && x.format != file_format::csv && x.format != file_format::libsvm &&
+        x.format != file_format::text && coin())
       x.labels_file = "/some/labels.idx";
     x.target =
       coin() || !x.labels_file.empty() || is_text ? "last" : std::to_string(whole("data.target"));

@@ -82,9 +82,9 @@ TEST(job_keys, every_choice_of_merging_is_one_that_some_job_may_have) {
 
 TEST(job_keys, a_header_is_true_or_false_too) {
   const auto no = with("data.header", "false");
-  EXPECT_EQ(with("data.header", "true").data.header, header_kind::yes);
-  EXPECT_EQ(no.data.header, header_kind::no);
-  EXPECT_EQ(with("data.header", "\"auto\"", no).data.header, header_kind::automatic);
+  EXPECT_EQ(with("data.header", "true").data.header, csv_header::yes);
+  EXPECT_EQ(no.data.header, csv_header::no);
+  EXPECT_EQ(with("data.header", "\"auto\"", no).data.header, csv_header::automatic);
   EXPECT_TRUE(test::contains(complaint_about("data.header", "1"), "\"auto\""));
 }
 

@@ -297,8 +297,8 @@ TEST(private_job, what_is_wrong_or_tells_of_clients_is_refused_by_its_key) {
     {"federated.update_range", [](job& x) { x.federated.update_range = 1; }},
     {"data.standardize", [](job& x) { x.data.standardize = true; }},
     {"data.dense",
-     [](job& x) { x.data.format = data_format::libsvm, x.data.dense = dense_kind::no; }},
-    {"data.hash_bits", [](job& x) { x.data.format = data_format::libsvm, x.data.hash_bits = 10; }},
+     [](job& x) { x.data.format = file_format::libsvm, x.data.dense = row_form::sparse; }},
+    {"data.hash_bits", [](job& x) { x.data.format = file_format::libsvm, x.data.hash_bits = 10; }},
     {"training.class_weights",
      [](job& x) { x.training.class_weights.kind = class_weight_kind::balanced; }},
   };

@@ -134,8 +134,8 @@ TEST(identity, no_other_key_changes_it) {
        x.data.file.clear();
        x.data.synthetic = synthetic_kind::classification;
      }},
-    {"format", [](job& x) { x.data.format = data_format::csv; }},
-    {"header", [](job& x) { x.data.header = header_kind::no; }},
+    {"format", [](job& x) { x.data.format = file_format::csv; }},
+    {"header", [](job& x) { x.data.header = csv_header::no; }},
     {"target", [](job& x) { x.data.target = "3"; }},
     {"rows", [](job& x) { x.data.rows = 9; }},
     {"features", [](job& x) { x.data.features = 9; }},

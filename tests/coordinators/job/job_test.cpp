@@ -97,7 +97,7 @@ const std::vector<change>& bad_changes() {
     {"data.split_by",
      [](job& x) { x.data.split_by = "who", x.data.ignore = {"who"}, x.data.test_fraction = 0.2; }},
     {"data.weight", [](job& x) { x.data.weight = "times", x.data.categorical = {"times"}; }},
-    {"data.weight", [](job& x) { x.data.weight = "times", x.data.format = data_format::npy; }},
+    {"data.weight", [](job& x) { x.data.weight = "times", x.data.format = file_format::npy; }},
     {"data.folds", [](job& x) { x.data.folds = 5; }},
     {"data.folds", [](job& x) { x.data.folds = 1, x.data.fold = 0; }},
     {"data.folds",
@@ -281,7 +281,7 @@ TEST(job, a_mistake_says_why_and_what_to_do) {
 job text_job() {
   job x;
   x.data.file = "some.txt";
-  x.data.format = data_format::text;
+  x.data.format = file_format::text;
   return x;
 }
 
@@ -316,7 +316,7 @@ TEST(text_job, refuses_by_its_key_what_has_no_use_for_a_text) {
     {"data.stride", [](job& x) { x.data.text.stride = 0; }},
     {"data.target", [](job& x) { x.data.target = "label"; }},
     {"data.ignore", [](job& x) { x.data.ignore = {"c0"}; }},
-    {"data.header", [](job& x) { x.data.header = header_kind::yes; }},
+    {"data.header", [](job& x) { x.data.header = csv_header::yes; }},
     {"data.standardize", [](job& x) { x.data.standardize = true; }},
     {"data.stratify", [](job& x) { x.data.stratify = true, x.data.test_fraction = 0.2; }},
     {"data.shuffle", [](job& x) { x.data.shuffle = shuffle_kind::lanes; }},
@@ -325,11 +325,11 @@ TEST(text_job, refuses_by_its_key_what_has_no_use_for_a_text) {
     {"data.categorical", [](job& x) { x.data.categorical = {"c0"}; }},
     {"data.boolean", [](job& x) { x.data.boolean = {"c0"}; }},
     {"data.date", [](job& x) { x.data.date = {"c0"}; }},
-    {"data.missing", [](job& x) { x.data.missing = missing_kind::drop; }},
+    {"data.missing", [](job& x) { x.data.missing = missing_rule::drop; }},
     {"data.separator", [](job& x) { x.data.cells.separator = ";"; }},
     {"data.labels_file", [](job& x) { x.data.labels_file = "labels"; }},
     {"data.index_base", [](job& x) { x.data.index_base = 0; }},
-    {"data.dense", [](job& x) { x.data.dense = dense_kind::no; }},
+    {"data.dense", [](job& x) { x.data.dense = row_form::sparse; }},
     {"data.hash_bits", [](job& x) { x.data.hash_bits = 10; }},
   };
   for (const auto& [key, apply] : changes) {
@@ -343,11 +343,11 @@ TEST(text_job, windows_are_for_texts_alone) {
   auto x = text_job();
   x.data.text.window = 64;
   EXPECT_EQ(keys(x), "");
-  x.data.format = data_format::by_name;
+  x.data.format = file_format::by_name;
   EXPECT_EQ(keys(x), "data.window");
   x.data.text = {32, 2};
   EXPECT_EQ(keys(x), "data.stride");
-  x.data.format = data_format::csv;
+  x.data.format = file_format::csv;
   EXPECT_EQ(keys(x), "data.stride");
   x.data.text = {};
   EXPECT_EQ(keys(x), "");

@@ -132,15 +132,6 @@ TEST(resolve, the_timeline_is_made_of_the_jobs_numbers) {
   EXPECT_EQ(timeline_of(resolve(x, shape_of(90), 1), shape_of(90)), expected);
 }
 
-TEST(resolve, the_stop_rule_is_made_of_the_jobs_options) {
-  job x;
-  EXPECT_EQ(stop_rule_of(x), stop_rule_options{});
-  x.training.target_loss = 0.25;
-  x.training.patience = 3;
-  x.training.tolerance = 0.5;
-  EXPECT_EQ(stop_rule_of(x), (stop_rule_options{0.25, 3, 0.5}));
-}
-
 TEST(resolve, the_model_has_the_layers_the_job_asks_for) {
   job x;
   x.model.hidden = {5, 2};

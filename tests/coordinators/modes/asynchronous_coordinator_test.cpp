@@ -17,7 +17,7 @@ using verdict = staleness_verdict;
 using applied = std::vector<applied_gradient>;
 
 asynchronous_options options_of(size_t trainer_count,
-                                consistency_mode mode = consistency_mode::asynchronous) {
+                                consistency_kind mode = consistency_kind::asynchronous) {
   asynchronous_options options;
   options.gradients.optimizer.learning_rate = 0.5;
   options.trainer_count = trainer_count;
@@ -147,12 +147,12 @@ TEST(asynchronous_coordinator, delay_compensation_corrects_what_is_late) {
   EXPECT_EQ(x.parameters(), floats{-2});
   x.push(0, {2}); // 2 + 0.5 * 4 * (-2 - 0) = -2
   EXPECT_EQ(x.parameters(), floats{-1});
-  options.consistency.mode = consistency_mode::half_synchronous;
+  options.consistency.mode = consistency_kind::half_synchronous;
   EXPECT_THROW(asynchronous_coordinator{options}, std::invalid_argument);
 }
 
 TEST(asynchronous_coordinator, half_synchronous_steps_are_one_update_of_all_that_is_held) {
-  auto options = options_of(3, consistency_mode::half_synchronous);
+  auto options = options_of(3, consistency_kind::half_synchronous);
   options.consistency.first_count = 2;
   running x{options};
   x.pull_all();
@@ -173,7 +173,7 @@ TEST(asynchronous_coordinator, half_synchronous_steps_are_one_update_of_all_that
 }
 
 TEST(asynchronous_coordinator, a_step_that_waits_for_a_lost_trainer_alone_is_made) {
-  auto options = options_of(3, consistency_mode::half_synchronous);
+  auto options = options_of(3, consistency_kind::half_synchronous);
   options.consistency.first_count = 3;
   running x{options};
   x.pull_all();
@@ -190,7 +190,7 @@ TEST(asynchronous_coordinator, a_step_that_waits_for_a_lost_trainer_alone_is_mad
 }
 
 TEST(asynchronous_coordinator, a_loss_that_leads_to_a_bad_update_says_so) {
-  auto options = options_of(2, consistency_mode::half_synchronous);
+  auto options = options_of(2, consistency_kind::half_synchronous);
   options.consistency.first_count = 2;
   options.gradients.optimizer.learning_rate = 1e38;
   running x{options};
@@ -213,7 +213,7 @@ TEST(asynchronous_coordinator, a_refused_update_applies_nothing) {
 }
 
 TEST(asynchronous_coordinator, a_new_trainer_takes_part_from_where_the_slowest_is) {
-  auto options = options_of(1, consistency_mode::bounded);
+  auto options = options_of(1, consistency_kind::bounded);
   running x{options};
   x.pull(0);
   x.push(0, {2});
@@ -229,7 +229,7 @@ TEST(asynchronous_coordinator, a_new_trainer_takes_part_from_where_the_slowest_i
 }
 
 TEST(asynchronous_coordinator, a_held_step_grows_with_the_trainers) {
-  auto options = options_of(3, consistency_mode::half_synchronous);
+  auto options = options_of(3, consistency_kind::half_synchronous);
   options.consistency.first_count = 3;
   running x{options};
   x.coordinator.lost(2);
@@ -243,7 +243,7 @@ TEST(asynchronous_coordinator, a_held_step_grows_with_the_trainers) {
 }
 
 TEST(asynchronous_coordinator, a_useless_gradient_is_refused_and_holds_nobody_up) {
-  auto options = options_of(2, consistency_mode::bounded);
+  auto options = options_of(2, consistency_kind::bounded);
   running x{options};
   x.pull_all();
   x.push(0, {2});
@@ -260,7 +260,7 @@ TEST(asynchronous_coordinator, a_useless_gradient_is_refused_and_holds_nobody_up
 }
 
 TEST(asynchronous_coordinator, a_discarded_gradient_moves_nothing) {
-  auto options = options_of(2, consistency_mode::lag);
+  auto options = options_of(2, consistency_kind::lag);
   options.consistency.lag_ratio = 0.5;
   running x{options};
   x.pull_all();
@@ -287,7 +287,7 @@ TEST(asynchronous_coordinator, has_nothing_to_give_before_it_has_parameters) {
 
 // Two of three gradients are there; the third comes in another life, of fewer or as many trainers.
 TEST(asynchronous_coordinator, gradients_that_wait_for_others_are_saved_and_complete_their_step) {
-  auto options = options_of(3, consistency_mode::half_synchronous);
+  auto options = options_of(3, consistency_kind::half_synchronous);
   options.gradients.optimizer.kind = optimizer_kind::adam;
   options.consistency.first_count = 3;
   options.consistency.scaling = step_scaling::inverse;
@@ -326,7 +326,7 @@ TEST(asynchronous_coordinator, gradients_that_wait_for_others_are_saved_and_comp
 }
 
 TEST(asynchronous_coordinator, every_mode_trains_with_a_slow_trainer) {
-  for (const auto& [mode, name] : name_table<consistency_mode>::entries) {
+  for (const auto& [mode, name] : name_table<consistency_kind>::entries) {
     auto options = options_of(4, mode);
     options.gradients.optimizer.learning_rate = 0.3;
     options.consistency.first_count = 3;

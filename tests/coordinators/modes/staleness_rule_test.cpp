@@ -13,27 +13,27 @@ using reason = staleness_reason;
 using trainers = std::vector<size_t>;
 using applied = std::vector<applied_gradient>;
 
-staleness_options mode_of(consistency_mode mode) {
+staleness_options mode_of(consistency_kind mode) {
   staleness_options options;
   options.mode = mode;
   return options;
 }
 
 staleness_options bounded(size_t staleness_max) {
-  auto options = mode_of(consistency_mode::bounded);
+  auto options = mode_of(consistency_kind::bounded);
   options.staleness_max = staleness_max;
   return options;
 }
 
 staleness_options half(size_t first_count, bool drop_late = false) {
-  auto options = mode_of(consistency_mode::half_synchronous);
+  auto options = mode_of(consistency_kind::half_synchronous);
   options.first_count = first_count;
   options.drop_late = drop_late;
   return options;
 }
 
 staleness_options lag(double ratio, std::optional<size_t> discards_in_row_max = 1) {
-  auto options = mode_of(consistency_mode::lag);
+  auto options = mode_of(consistency_kind::lag);
   options.lag_ratio = ratio;
   options.discards_in_row_max = discards_in_row_max;
   return options;
@@ -261,7 +261,7 @@ TEST(staleness_rule, nobody_loses_more_in_a_row_than_allowed) {
 }
 
 TEST(staleness_rule, steps_shrink_with_staleness_if_so_chosen) {
-  auto options = mode_of(consistency_mode::asynchronous);
+  auto options = mode_of(consistency_kind::asynchronous);
   const auto scale_after = [&](int updates) {
     played x{options, 2};
     x.pull(0);
@@ -299,7 +299,7 @@ TEST(staleness_rule, impossible_options_throw) {
   EXPECT_THROW(staleness_rule(half(3), 2), std::invalid_argument);
   EXPECT_THROW(staleness_rule(lag(0), 2), std::invalid_argument);
   EXPECT_THROW(staleness_rule(lag(NAN), 2), std::invalid_argument);
-  auto options = mode_of(consistency_mode::asynchronous);
+  auto options = mode_of(consistency_kind::asynchronous);
   options.scaling_power = -1;
   EXPECT_THROW(staleness_rule(options, 2), std::invalid_argument);
 }

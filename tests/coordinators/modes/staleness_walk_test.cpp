@@ -18,7 +18,7 @@ using verdict = staleness_verdict;
 
 staleness_options random_options(std::mt19937_64& random, size_t trainer_count) {
   staleness_options options;
-  options.mode = static_cast<consistency_mode>(random() % 4);
+  options.mode = static_cast<consistency_kind>(1 + random() % 4);
   options.staleness_max = random() % 5;
   options.first_count = 1 + random() % trainer_count;
   options.drop_late = random() % 2 == 0;
@@ -103,7 +103,7 @@ private:
     EXPECT_EQ(decision.verdict, verdict::proceed);
     waiting_.erase(trainer);
     open_[trainer] = {decision.ticket, rule_.update_count()};
-    if (options_.mode == consistency_mode::bounded) {
+    if (options_.mode == consistency_kind::bounded) {
       EXPECT_LE(finished_[trainer] - slowest(), options_.staleness_max) << "too far ahead";
     }
   }
@@ -123,8 +123,8 @@ private:
       ++row_[trainer];
       EXPECT_LE(row_[trainer], options_.discards_in_row_max.value_or(~size_t{0}));
       const bool may_discard =
-        options_.mode == consistency_mode::lag ||
-        (options_.mode == consistency_mode::half_synchronous && options_.drop_late);
+        options_.mode == consistency_kind::lag ||
+        (options_.mode == consistency_kind::half_synchronous && options_.drop_late);
       EXPECT_TRUE(may_discard);
     } else {
       row_[trainer] = 0;
@@ -253,7 +253,7 @@ TEST(staleness_walk, a_trainer_at_half_speed_loses_no_more_than_its_bound) {
   for (size_t count : {4, 8, 16})
     for (size_t row : {1, 2}) {
       staleness_options options;
-      options.mode = consistency_mode::lag; // the usual ratio of 1.5
+      options.mode = consistency_kind::lag; // the usual ratio of 1.5
       options.discards_in_row_max = row;
       company x{options, one_at_half_speed(count)};
       const auto& slow = x.run(1'000'000).account(0);
@@ -267,7 +267,7 @@ TEST(staleness_walk, a_trainer_at_half_speed_loses_no_more_than_its_bound) {
 
 TEST(staleness_walk, without_the_bound_it_loses_all) {
   staleness_options options;
-  options.mode = consistency_mode::lag;
+  options.mode = consistency_kind::lag;
   options.discards_in_row_max.reset();
   for (size_t count : {8, 16}) {
     company x{options, one_at_half_speed(count)};
@@ -282,7 +282,7 @@ TEST(staleness_walk, without_the_bound_it_loses_all) {
 TEST(staleness_walk, bounded_staleness_paces_all_by_the_slowest) {
   for (size_t bound : {0, 1, 4}) {
     staleness_options options;
-    options.mode = consistency_mode::bounded;
+    options.mode = consistency_kind::bounded;
     options.staleness_max = bound;
     company x{options, {2000, 1000, 1010}};
     const auto& rule = x.run(200'000);
@@ -296,7 +296,7 @@ TEST(staleness_walk, bounded_staleness_paces_all_by_the_slowest) {
 
 TEST(staleness_walk, half_synchronous_steps_go_at_the_speed_of_the_first) {
   staleness_options options;
-  options.mode = consistency_mode::half_synchronous;
+  options.mode = consistency_kind::half_synchronous;
   options.first_count = 3;
   company x{options, {5000, 1000, 1010, 1020}};
   const auto& rule = x.run(102'000);

@@ -110,10 +110,10 @@ TEST(mutation, csv_files_are_read_or_refused) {
 
 TEST(mutation, csv_files_with_a_plan_are_read_or_refused) {
   csv_options options;
-  options.columns.categorical = {"0"};
-  options.columns.date = {"1"};
-  options.columns.missing = missing_rule::mean;
-  options.columns.categories_max = 3;
+  options.categorical = {"0"};
+  options.date = {"1"};
+  options.missing = missing_rule::mean;
+  options.categories_max = 3;
   options.dialect = {';', '"', ',', '#', 1};
   expect_read_or_refused(
     "notes\nb;when;x;y\n# c\nu;2024-02-29;1,5;1\n\"v\";;2;2\nu;1999-12-31;;3\n", 4000, 100, 500,

@@ -90,7 +90,7 @@ TEST(read_data, what_the_caller_says_counts_more) {
   temporary_folder folder;
   read_options options;
   options.format = file_format::libsvm;
-  options.index_base = 0;
+  options.libsvm.index_base = 0;
   EXPECT_EQ(read_data(folder.write("rows.csv", "1 0:5\n"), options).features[0], 5.0f);
   options = {};
   options.target = "0";
@@ -152,7 +152,7 @@ TEST(client_column, goes_with_its_rows_into_all_parts) {
   auto other = rows;
   other.clients[5] = 0;
   EXPECT_NE(content_fingerprint(other), print) << "whose a row is decides what is trained";
-  const auto data = prepare(std::move(rows), {3, 0.25, false, 0.1});
+  const auto data = prepare(std::move(rows), {3, {0.25, 0.1}, false});
   for (const auto* part : {&data.train, &data.test, &data.validation}) {
     ASSERT_EQ(part->clients.size(), part->row_count);
     for (size_t i = 0; i < part->row_count; ++i)

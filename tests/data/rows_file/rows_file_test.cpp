@@ -22,7 +22,7 @@ namespace troupe::rows_file_test {
 namespace {
 
 dataset clouds(size_t rows) {
-  return make_classification({.seed = 3, .rows = rows, .features = 5, .classes = 3});
+  return make_classification({.rows = rows, .features = 5, .classes = 3}, 3);
 }
 
 dataset bytes_with_numbers(size_t rows) {

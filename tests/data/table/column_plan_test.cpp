@@ -26,7 +26,7 @@ column_plan plan_of_all_kinds() {
 
 /// The plan that a column of categories with these cells has.
 column_plan learned(const std::vector<std::string>& cells, std::vector<float>& codes,
-                    const column_choice& choice = {}) {
+                    const column_options& choice = {}) {
   cell_coder coder{choice, {{"x", column_kind::category}}};
   codes.clear();
   for (const auto& cell : cells) {
@@ -97,7 +97,7 @@ TEST(column_plan, categories_are_texts_though_they_are_numbers) {
 }
 
 TEST(column_plan, cells_that_stand_for_no_value_are_known_by_value_among_numbers) {
-  column_choice choice{.missing = missing_rule::mean, .missing_cells = {"-999", "NA"}};
+  column_options choice{.missing = missing_rule::mean, .missing_cells = {"-999", "NA"}};
   cell_coder coder{choice, {{"x"}, {"code", column_kind::category}}};
   float code = 0;
   for (const auto* cell : {"-999", "-999.0", "-9.99e2", "NA", ""})
@@ -108,14 +108,14 @@ TEST(column_plan, cells_that_stand_for_no_value_are_known_by_value_among_numbers
 }
 
 TEST(column_plan, no_more_categories_than_allowed_are_collected) {
-  column_choice choice{.categories_max = 2};
+  column_options choice{.categories_max = 2};
   cell_coder coder{choice, {{"x", column_kind::category}, {"y", column_kind::category}}};
   float code = 0;
   EXPECT_EQ(coder.code(0, "a", code), cell_status::coded);
   EXPECT_EQ(coder.code(1, "a", code), cell_status::coded);
   EXPECT_EQ(coder.code(0, "a", code), cell_status::coded);
   EXPECT_EQ(coder.code(0, "b", code), cell_status::too_many);
-  EXPECT_EQ(cell_coder(column_choice{}, {{"x", column_kind::category}}).code(0, "\xff", code),
+  EXPECT_EQ(cell_coder(column_options{}, {{"x", column_kind::category}}).code(0, "\xff", code),
             cell_status::not_utf8);
 }
 

@@ -42,7 +42,7 @@ dataset labelled_rows() {
 }
 
 TEST(prepare, standardises_to_mean_0_and_deviation_1_with_divisor_n) {
-  const auto result = prepare(counted_rows(3), {1, 0, true});
+  const auto result = prepare(counted_rows(3), {1, {}, true});
   // Mean of 0, 1, 2 is 1, its deviation sqrt(2 / 3); a constant column becomes 0.
   const auto unit = static_cast<float>(std::sqrt(1.5));
   const float expected[] = {-unit, -unit, 0, 0, 0, 0, unit, unit, 0};
@@ -59,8 +59,8 @@ TEST(prepare, what_rows_say_of_their_parts_is_not_passed_over) {
   groups.group_names = {"a", "b"};
   auto sequence = labelled_rows();
   sequence.overlap = 1;
-  const prepare_options chunks{1, 0.5, false, 0, 2};
-  const prepare_options by_class{1, 0.5, false, 0, 0, true};
+  const prepare_options chunks{1, {0.5}, false, 2};
+  const prepare_options by_class{1, {0.5, 0, true}, false};
   for (const auto& rows : {groups, sequence})
     for (const auto& [options, key] :
          {std::pair{chunks, "data.shuffle"}, {by_class, "data.stratify"}}) {
@@ -71,27 +71,28 @@ TEST(prepare, what_rows_say_of_their_parts_is_not_passed_over) {
 
 TEST(prepare, features_that_look_like_the_rows_number_or_name_are_named) {
   auto x = counted_rows(12);
-  EXPECT_EQ(prepare(dataset{x}, {1, 0.5, true}).row_names, (std::vector<std::string>{"a", "b"}))
+  EXPECT_EQ(prepare(dataset{x}, {1, {0.5}, true}).row_names, (std::vector<std::string>{"a", "b"}))
     << "both rise from row to row; by the rows as read, not as split and scaled";
-  EXPECT_TRUE(prepare(counted_rows(9), {1, 0, false}).row_names.empty()) << "may be chance";
+  EXPECT_TRUE(prepare(counted_rows(9), {1, {}, false}).row_names.empty()) << "may be chance";
   x.features[3] = 0.5;
-  EXPECT_EQ(prepare(dataset{x}, {1, 0, false}).row_names, (std::vector<std::string>{"b"}))
+  EXPECT_EQ(prepare(dataset{x}, {1, {}, false}).row_names, (std::vector<std::string>{"b"}))
     << "a measure that rises is none";
   std::swap(x.features[1], x.features[4]);
-  EXPECT_TRUE(prepare(dataset{x}, {1, 0, false}).row_names.empty());
+  EXPECT_TRUE(prepare(dataset{x}, {1, {}, false}).row_names.empty());
   for (const auto* name : {"id", "ID", "customer_id", "Unnamed: 0"}) {
     x.feature_names[1] = name;
-    EXPECT_EQ(prepare(dataset{x}, {1, 0, false}).row_names, (std::vector<std::string>{name}));
+    EXPECT_EQ(prepare(dataset{x}, {1, {}, false}).row_names, (std::vector<std::string>{name}));
   }
   x.features[1] = x.features[4];
-  EXPECT_TRUE(prepare(dataset{x}, {1, 0, false}).row_names.empty()) << "one comes twice";
+  EXPECT_TRUE(prepare(dataset{x}, {1, {}, false}).row_names.empty()) << "one comes twice";
 }
 
 TEST(prepare, statistics_come_from_the_training_rows_alone) {
-  for (const auto& options : {prepare_options{3, 0.3, true}, prepare_options{3, 0.2, true, 0.3}}) {
+  for (const auto& options :
+       {prepare_options{3, {0.3}, true}, prepare_options{3, {0.2, 0.3}, true}}) {
     const auto result = prepare(counted_rows(10), options);
     const auto count = result.train.row_count;
-    ASSERT_EQ(count, options.validation_fraction > 0 ? 5u : 7u);
+    ASSERT_EQ(count, options.parts.validation_fraction > 0 ? 5u : 7u);
     double mean = 0;
     for (auto y : result.train.targets)
       mean += y / 10.0 / static_cast<double>(count);
@@ -108,16 +109,16 @@ TEST(prepare, a_fraction_of_the_rows_is_the_one_that_was_written) {
   for (size_t count = 1; count < 100; ++count) {
     const auto fraction = static_cast<double>(count) / 100;
     for (size_t rows : {100, 1300})
-      EXPECT_EQ(prepare(counted_rows(rows), {7, fraction, false}).test.row_count,
+      EXPECT_EQ(prepare(counted_rows(rows), {7, {fraction}, false}).test.row_count,
                 count * rows / 100)
         << fraction << " of " << rows;
-    EXPECT_EQ(prepare(counted_rows(99), {7, fraction, false}).test.row_count, count * 99 / 100);
+    EXPECT_EQ(prepare(counted_rows(99), {7, {fraction}, false}).test.row_count, count * 99 / 100);
   }
 }
 
 TEST(prepare, splits_every_row_into_one_part_and_keeps_the_order) {
   for (double fraction : {0.0, 0.1, 0.25, 0.999}) {
-    const auto result = prepare(counted_rows(1000), {7, fraction, false});
+    const auto result = prepare(counted_rows(1000), {7, {fraction}, false});
     EXPECT_EQ(result.test.row_count, static_cast<size_t>(fraction * 1000));
     EXPECT_EQ(result.train.row_count + result.test.row_count, 1000u);
     std::set<float> seen;
@@ -133,15 +134,15 @@ TEST(prepare, splits_every_row_into_one_part_and_keeps_the_order) {
 }
 
 TEST(prepare, another_seed_keeps_other_rows_for_testing) {
-  const auto a = prepare(counted_rows(100), {1, 0.2, false});
-  EXPECT_EQ(a.test, prepare(counted_rows(100), {1, 0.2, false}).test);
-  EXPECT_NE(a.test, prepare(counted_rows(100), {2, 0.2, false}).test);
+  const auto a = prepare(counted_rows(100), {1, {0.2}, false});
+  EXPECT_EQ(a.test, prepare(counted_rows(100), {1, {0.2}, false}).test);
+  EXPECT_NE(a.test, prepare(counted_rows(100), {2, {0.2}, false}).test);
 }
 
 TEST(prepare, validation_rows_come_from_the_training_rows_and_leave_the_test_rows_alone) {
   for (double test : {0.0, 0.25}) {
-    const auto without = prepare(counted_rows(1000), {7, test, false});
-    const auto with = prepare(counted_rows(1000), {7, test, false, 0.1});
+    const auto without = prepare(counted_rows(1000), {7, {test}, false});
+    const auto with = prepare(counted_rows(1000), {7, {test, 0.1}, false});
     EXPECT_EQ(with.test, without.test);
     EXPECT_EQ(with.validation.row_count, 100u);
     EXPECT_TRUE(std::ranges::is_sorted(with.validation.targets)) << "rows keep their order";
@@ -155,7 +156,7 @@ TEST(prepare, validation_rows_come_from_the_training_rows_and_leave_the_test_row
 
 TEST(prepare, validation_rows_are_drawn_by_seed_from_the_whole_file) {
   const auto of = [](uint64_t seed) {
-    return prepare(counted_rows(100), {seed, 0.2, false, 0.2}).validation.targets;
+    return prepare(counted_rows(100), {seed, {0.2, 0.2}, false}).validation.targets;
   };
   EXPECT_EQ(of(1), of(1));
   EXPECT_NE(of(1), of(2));
@@ -163,7 +164,7 @@ TEST(prepare, validation_rows_are_drawn_by_seed_from_the_whole_file) {
 }
 
 TEST(prepare, keeps_labels_and_classes) {
-  const auto result = prepare(labelled_rows(), {1, 0.5, false});
+  const auto result = prepare(labelled_rows(), {1, {0.5}, false});
   EXPECT_EQ(result.train.classes, result.test.classes);
   EXPECT_EQ(result.train.labels.size(), 2u);
   EXPECT_EQ(result.test.labels.size(), 2u);
@@ -171,7 +172,7 @@ TEST(prepare, keeps_labels_and_classes) {
 
 TEST(prepare, refuses_to_train_on_nothing) {
   EXPECT_THROW(prepare(counted_rows(0), {}), failure);
-  EXPECT_THROW(prepare(counted_rows(4), {1, 0.5, false, 0.5}), failure);
+  EXPECT_THROW(prepare(counted_rows(4), {1, {0.5, 0.5}, false}), failure);
 }
 
 TEST(content_fingerprint, changes_with_every_part_of_the_content) {
@@ -243,8 +244,8 @@ TEST(batch_reader, consecutive_rows_are_not_copied) {
 }
 
 TEST(synthetic, regression_without_noise_is_the_linear_rule_it_was_made_by) {
-  synthetic_options options{3, 40, 2, 2, 2, 0};
-  const auto x = make_regression(options);
+  synthetic_options options{40, 2, 2, 2, 0};
+  const auto x = make_regression(options, 3);
   ASSERT_EQ(x.targets.size(), 80u);
   // Three rows determine weight and bias of a target; all others must follow them.
   for (size_t t = 0; t < 2; ++t) {
@@ -259,24 +260,24 @@ TEST(synthetic, regression_without_noise_is_the_linear_rule_it_was_made_by) {
       EXPECT_NEAR(y(i), w0 * at(i, 0) + w1 * at(i, 1) + bias, 1e-4);
   }
   options.noise = 1;
-  EXPECT_NE(make_regression(options).targets, x.targets);
+  EXPECT_NE(make_regression(options, 3).targets, x.targets);
 }
 
 TEST(synthetic, classes_are_clouds_around_centres) {
-  const auto x = make_classification({3, 90, 4, 3, 1, 0});
+  const auto x = make_classification({90, 4, 3, 1, 0}, 3);
   EXPECT_EQ(x.classes.size(), 3u);
   for (size_t i = 0; i < 90; ++i) {
     EXPECT_EQ(x.labels[i], static_cast<int32_t>(i % 3));
     EXPECT_TRUE(std::ranges::equal(x.row(i), x.row(i % 3))) << "without noise a row is its centre";
   }
   EXPECT_FALSE(std::ranges::equal(x.row(0), x.row(1)));
-  EXPECT_THROW(make_classification({3, 0, 4, 3, 1, 0}), failure);
+  EXPECT_THROW(make_classification({0, 4, 3, 1, 0}, 3), failure);
   // Their product is 0 in 64 bits.
   constexpr size_t half = size_t{1} << 32;
-  for (const auto& huge : {synthetic_options{3, half, half, 3, 1, 0},
-                           synthetic_options{3, 1'000'000'000, 1'000'000, 3, 1, 0}})
+  for (const auto& huge : {synthetic_options{half, half, 3, 1, 0},
+                           synthetic_options{1'000'000'000, 1'000'000, 3, 1, 0}})
     for (auto* make : {make_classification, make_regression}) {
-      const auto error = test::failure_of([&] { make(huge); });
+      const auto error = test::failure_of([&] { make(huge, 3); });
       EXPECT_EQ(error.code(), failure_code::bad_job) << error.what();
     }
 }

@@ -21,7 +21,7 @@ namespace troupe::row_source_test {
 namespace {
 
 synthetic_options some_rows(size_t rows) {
-  return {.seed = 3, .rows = rows, .features = 5};
+  return {.rows = rows, .features = 5};
 }
 
 // The rule as it is written: sort all keys.
@@ -55,7 +55,7 @@ TEST(part_choice, takes_the_smallest_keys_for_testing_and_the_next_for_validatio
 TEST(split, moves_each_row_to_its_part_in_order) {
   const size_t row_count = 700'000;
   const part_sizes sizes{row_count / 5, row_count / 10};
-  const auto source = make_regression(some_rows(row_count));
+  const auto source = make_regression(some_rows(row_count), 3);
   const part_choice choice{1, row_count, sizes};
   dataset train = source, test, validation;
   split(
@@ -76,7 +76,7 @@ TEST(split, moves_each_row_to_its_part_in_order) {
 }
 
 TEST(rows_in_memory, may_be_told_which_rows_are_next_whatever_they_are) {
-  auto dense = std::make_shared<dataset>(make_regression(some_rows(3000)));
+  auto dense = std::make_shared<dataset>(make_regression(some_rows(3000), 3));
   auto wide = std::make_shared<dataset>(*dense);
   wide->row_count = 3;
   wide->feature_count = 5000;
@@ -98,7 +98,7 @@ TEST(rows_in_memory, may_be_told_which_rows_are_next_whatever_they_are) {
 
 TEST(rows_in_memory, gives_the_same_bits_for_ranges_and_gathered_rows) {
   const auto data = std::make_shared<const prepared_data>(
-    prepare(make_classification(some_rows(50)), {3, 0.2, true, 0.1}));
+    prepare(make_classification(some_rows(50), 3), {3, {0.2, 0.1}, true}));
   const auto rows = rows_of(data);
   EXPECT_EQ(rows.train->row_count(), 35u);
   EXPECT_EQ(rows.test->row_count(), 10u);
@@ -117,14 +117,14 @@ TEST(rows_in_memory, gives_the_same_bits_for_ranges_and_gathered_rows) {
 
 // Whoever owns them, rows of every part have the same bits, and lent ones stay as they are.
 TEST(rows_in_memory, are_the_same_when_they_are_lent) {
-  const auto owned = make_classification(some_rows(50));
+  const auto owned = make_classification(some_rows(50), 3);
   auto borrowing = owned;
   borrowing.features = {};
   borrowing.lent.values = owned.features;
   for (const auto& options :
-       {prepare_options{3, 0.2, true, 0.1}, prepare_options{3, 0.2, false, 0.1},
-        prepare_options{3, 0, true, 0}, prepare_options{3, 0, false, 0},
-        prepare_options{3, 0.2, true, 0.1, 8}}) {
+       {prepare_options{3, {0.2, 0.1}, true}, prepare_options{3, {0.2, 0.1}, false},
+        prepare_options{3, {}, true}, prepare_options{3, {}, false},
+        prepare_options{3, {0.2, 0.1}, true, 8}}) {
     const auto data = std::make_shared<const prepared_data>(prepare(dataset{owned}, options));
     const auto lent = std::make_shared<const prepared_data>(prepare(dataset{borrowing}, options));
     EXPECT_EQ(lent->fingerprint, data->fingerprint);
@@ -152,15 +152,15 @@ TEST(rows_in_memory, are_the_same_when_they_are_lent) {
   }
   EXPECT_EQ(borrowing.lent.values.size(), 250u);
   EXPECT_TRUE(
-    std::ranges::equal(borrowing.lent.values, make_classification(some_rows(50)).features));
+    std::ranges::equal(borrowing.lent.values, make_classification(some_rows(50), 3).features));
 }
 
 TEST(rows_in_memory, a_rows_weight_goes_wherever_it_goes) {
-  auto source = make_regression(some_rows(50));
+  auto source = make_regression(some_rows(50), 3);
   for (const auto target : source.targets)
     source.weights.push_back(std::abs(target));
   const auto data =
-    std::make_shared<const prepared_data>(prepare(std::move(source), {3, 0.2, false, 0.1}));
+    std::make_shared<const prepared_data>(prepare(std::move(source), {3, {0.2, 0.1}, false}));
   const auto rows = rows_of(data);
   batch_reader one, other, both;
   const std::vector<uint32_t> ids{7, 4, 30};
@@ -178,7 +178,7 @@ TEST(rows_in_memory, a_rows_weight_goes_wherever_it_goes) {
 }
 
 TEST(prepare, weights_and_groups_are_part_of_the_content) {
-  const auto plain = make_regression(some_rows(20));
+  const auto plain = make_regression(some_rows(20), 3);
   auto weighted = plain, heavier = plain, grouped = plain;
   weighted.weights.assign(20, 1);
   heavier.weights.assign(20, 2);
@@ -194,20 +194,20 @@ TEST(prepare, weights_and_groups_are_part_of_the_content) {
 }
 
 TEST(prepare, a_careful_split_says_which_rows_of_the_source_train) {
-  auto source = make_classification(some_rows(60));
+  auto source = make_classification(some_rows(60), 3);
   const auto all = source;
-  const auto found = prepare(std::move(source), {3, 0.2, false, 0.1, 0, true});
+  const auto found = prepare(std::move(source), {3, {0.2, 0.1, true}, false});
   ASSERT_TRUE(found.source_rows);
   ASSERT_EQ(found.source_rows->size(), found.train.row_count);
   for (size_t i = 0; i < found.train.row_count; ++i)
     EXPECT_TRUE(std::ranges::equal(found.train.row(i), all.row((*found.source_rows)[i])));
-  EXPECT_FALSE(prepare(dataset{all}, {3, 0.2, false}).source_rows) << "the numbers alone decide";
+  EXPECT_FALSE(prepare(dataset{all}, {3, {0.2}, false}).source_rows) << "the numbers alone decide";
 }
 
 dataset some_rows(bool labelled) {
   auto options = some_rows(size_t{203});
   options.targets = 2;
-  return labelled ? make_classification(options) : make_regression(options);
+  return labelled ? make_classification(options, 3) : make_regression(options, 3);
 }
 
 void expect_same(const batch& a, const batch& b) {
@@ -222,8 +222,8 @@ void expect_same(const batch& a, const batch& b) {
 TEST(chunk_split, gives_exactly_its_rows_for_testing_and_validation) {
   for (const size_t row_count : {10, 99, 1000})
     for (const size_t chunk_rows : {1, 3, 64, 5000})
-      for (const part_fractions fractions : {part_fractions{0, 0}, part_fractions{0.5, 0.4},
-                                             part_fractions{0.29, 0}, part_fractions{0, 0.3}}) {
+      for (const part_options fractions : {part_options{0, 0}, part_options{0.5, 0.4},
+                                           part_options{0.29, 0}, part_options{0, 0.3}}) {
         const chunk_split split{7, row_count, chunk_rows, fractions};
         size_t counts[3] = {};
         for (size_t chunk = 0; chunk < split.chunk_count(); ++chunk) {
@@ -247,7 +247,7 @@ TEST(stored_source, gives_the_rows_that_are_in_memory) {
       const auto source = some_rows(labelled);
       const auto path = folder.path("rows");
       write_rows(path, source, 16);
-      prepare_options options{5, kept, true, kept / 2, 16};
+      prepare_options options{5, {kept, kept / 2}, true, 16};
       const auto in_memory =
         std::make_shared<const prepared_data>(prepare(dataset{source}, options));
       const auto in_file =

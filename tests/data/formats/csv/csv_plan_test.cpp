@@ -39,7 +39,7 @@ void expect_said(const std::string& text, const csv_options& options, const std:
 }
 
 csv_options with_city(missing_rule missing = missing_rule::error) {
-  return {.columns = {.categorical = {"city"}, .missing = missing, .missing_cells = {"NA"}}};
+  return {{.categorical = {"city"}, .missing = missing, .missing_cells = {"NA"}}};
 }
 
 const std::string people = "city,age,y\nOslo,40,1\nBergen,30,2\nOslo,NA,3\n,20,4\n";
@@ -51,28 +51,28 @@ TEST(csv_plan, a_column_of_categories_becomes_a_feature_for_each) {
   EXPECT_EQ(rows.features, (std::vector<float>{0, 1, 40, 1, 0, 30}));
   EXPECT_EQ(rows.target_numbers, (std::vector<double>{1, 2}));
   csv_options by_index = with_city();
-  by_index.columns.categorical = {"0"};
+  by_index.categorical = {"0"};
   EXPECT_EQ(read_text(few_people, by_index).features, rows.features);
 }
 
 TEST(csv_plan, what_a_column_cannot_be_is_told) {
   auto options = with_city();
-  options.columns.categorical = {"y"};
+  options.categorical = {"y"};
   expect_said(few_people, options, ":1:1", {"'y'", "no feature"});
-  options.columns.categorical = {"city", "0"};
+  options.categorical = {"city", "0"};
   expect_said(few_people, options, ":1:1", {"named twice"});
-  options.columns.categorical = {"town"};
+  options.categorical = {"town"};
   expect_said(few_people, options, ":1:1", {"no column 'town'"});
   options = with_city();
-  options.columns.categories_max = 1;
+  options.categories_max = 1;
   expect_said(few_people, options, ":3:1",
               {"'Bergen' in column 0 'city'", "data.categories_max", "data.ignore"});
   expect_said("city,age,city=Oslo,y\nOslo,1,2,3\n", with_city(), ":1:1",
               {"two features", "'city=Oslo'"});
-  options.columns = {};
-  options.columns.date = {"age"};
+  options = {};
+  options.date = {"age"};
   expect_said("city,age,y\n1,2024-13-01,3\n", options, ":2:3", {"no date", "2024-02-29"});
-  options.columns.boolean = {"city"};
+  options.boolean = {"city"};
   expect_said("city,age,y\nOslo,2024-12-01,3\n", options, ":2:1", {"neither true nor false"});
 }
 
@@ -100,7 +100,7 @@ TEST(csv_plan, rows_with_gaps_are_dropped_counted_and_teach_no_category) {
 
 TEST(csv_plan, gaps_become_the_mean_of_training_rows_and_marks_are_not_standardised) {
   auto options = with_city(missing_rule::mean);
-  options.columns.missing_indicator = true;
+  options.missing_indicator = true;
   std::string text = "city,age,y\n";
   for (int i = 0; i < 40; ++i)
     text += std::string(i % 3 ? "Oslo," : "Bergen,") + (i % 4 == 1 ? "NA" : std::to_string(i * i)) +
@@ -109,7 +109,7 @@ TEST(csv_plan, gaps_become_the_mean_of_training_rows_and_marks_are_not_standardi
     auto source = to_dataset(read_text(text, options), target_use::numbers);
     EXPECT_EQ(source.feature_names,
               (std::vector<std::string>{"city=Bergen", "city=Oslo", "age", "age is missing"}));
-    const auto data = prepare(dataset{source}, {5, 0.3, true, 0.2, chunk_rows});
+    const auto data = prepare(dataset{source}, {5, {0.3, 0.2}, true, chunk_rows});
     double sum = 0, count = 0, all = 0, all_count = 0;
     for (const auto y : data.train.targets)
       if (static_cast<int>(y) % 4 != 1)
@@ -136,9 +136,10 @@ TEST(csv_plan, gaps_become_the_mean_of_training_rows_and_marks_are_not_standardi
 TEST(csv_plan, other_rows_are_read_by_a_plan_that_is_there) {
   auto options = with_city(missing_rule::mean);
   const auto first = read_text(people, options);
-  const csv_options known{.plan = first.columns};
-  const auto rows = read_text("y,age,city\n1,2,Bergen\n2,NA,Paris\n3,4,NA\n",
-                              {.target = "y", .plan = first.columns});
+  csv_options known;
+  known.plan = first.columns;
+  const auto rows =
+    read_text("y,age,city\n1,2,Bergen\n2,NA,Paris\n3,4,NA\n", {{.target = "y"}, {}, first.columns});
   EXPECT_EQ(rows.feature_names, first.feature_names);
   EXPECT_EQ((std::vector<float>{rows.features.begin(), rows.features.begin() + 4}),
             (std::vector<float>{1, 0, 0, 2}));
@@ -154,14 +155,14 @@ TEST(csv_plan, the_content_has_another_name_with_a_plan_and_its_old_one_without)
   const auto name_of_content = [&](const csv_options& options) {
     return content_fingerprint(to_dataset(read_text(text, options), target_use::numbers));
   };
-  EXPECT_EQ(name_of_content({}), name_of_content({.columns = {.missing_cells = {"NA"}}}));
-  EXPECT_NE(name_of_content({}), name_of_content({.columns = {.missing = missing_rule::mean}}));
+  EXPECT_EQ(name_of_content({}), name_of_content({{.missing_cells = {"NA"}}}));
+  EXPECT_NE(name_of_content({}), name_of_content({{.missing = missing_rule::mean}}));
 }
 
 TEST(csv_plan, other_letters_between_cells_give_the_same_rows) {
   const auto plain = read_text("a,b,y\n1.5,2,one\n-3,4.25,\"t,wo\"\n", {});
   const auto same = [&](const std::string& text, const csv_dialect& dialect) {
-    const auto rows = read_text(text, {.dialect = dialect});
+    const auto rows = read_text(text, {{}, {}, {}, dialect});
     EXPECT_EQ(rows.features, plain.features) << text;
     EXPECT_EQ(rows.target_cells, plain.target_cells) << text;
     EXPECT_EQ(rows.feature_names, plain.feature_names) << text;
@@ -174,13 +175,12 @@ TEST(csv_plan, other_letters_between_cells_give_the_same_rows) {
        {.comment = '#'});
   same("a table\n\"\n,\na,b,y\n1.5,2,one\n-3,4.25,\"t,wo\"", {.skip_lines = 3});
   EXPECT_TRUE(test::contains(
-    refusal("a;b\n1.5;2\n", {.dialect = {.separator = ';', .decimal = ','}}), "decimal mark"));
-  expect_said("#\na,y\n1,2\n#\nx,3\n", {.dialect = {.comment = '#'}}, ":5:1", {"'x'"});
-  EXPECT_TRUE(test::contains(refusal("x\n", {.dialect = {.skip_lines = 5}}), "is empty"));
+    refusal("a;b\n1.5;2\n", {{}, {}, {}, {.separator = ';', .decimal = ','}}), "decimal mark"));
+  expect_said("#\na,y\n1,2\n#\nx,3\n", {{}, {}, {}, {.comment = '#'}}, ":5:1", {"'x'"});
+  EXPECT_TRUE(test::contains(refusal("x\n", {{}, {}, {}, {.skip_lines = 5}}), "is empty"));
   expect_said("a;b\n1;2\n", {}, ":1:1", {"data.separator = \";\""});
-  const auto gaps =
-    read_text("a\tb\ty\n\t\t1\n2\t3\t4\n",
-              {.columns = {.missing = missing_rule::mean}, .dialect = {.separator = '\t'}});
+  const auto gaps = read_text("a\tb\ty\n\t\t1\n2\t3\t4\n",
+                              {{.missing = missing_rule::mean}, {}, {}, {.separator = '\t'}});
   EXPECT_TRUE(std::isnan(gaps.features[0]) && std::isnan(gaps.features[1]));
 }
 
@@ -255,12 +255,12 @@ TEST(csv_columns, without_a_header_they_are_called_by_their_index) {
 // Columns that say something of their row: weights, groups, clients, in one file and in any place.
 
 csv_options weighed(const std::string& target = "last") {
-  return {.target = target, .weight = "w"};
+  return {{.target = target, .weight = "w"}};
 }
 
 TEST(side_columns, are_no_features_and_stay_with_their_rows) {
   auto options = weighed("y");
-  options.group = "who";
+  options.split_by = "who";
   options.client = "site";
   const auto read =
     read_text("who,a,y,w,site,b\nq,1,10,0.5,s,2\np,3,20,0,r,4\nq,5,30,2,s,6\n", options);
@@ -276,8 +276,8 @@ TEST(side_columns, are_no_features_and_stay_with_their_rows) {
 
 TEST(side_columns, stay_with_text_targets_and_coded_cells) {
   auto options = weighed();
-  options.columns.categorical = {"c"};
-  options.columns.missing = missing_rule::drop;
+  options.categorical = {"c"};
+  options.missing = missing_rule::drop;
   const auto read = read_text("c,w,y\nu,1,no\n,7,yes\nv,3,yes\n", options);
   EXPECT_EQ(read.weights, (std::vector<float>{1, 3})) << "that of a row left out is left out";
   EXPECT_EQ(read.target_cells, (std::vector<std::string>{"no", "yes"}));
@@ -298,8 +298,8 @@ TEST(side_columns, a_weight_is_a_finite_number_of_zero_or_more) {
 
 TEST(side_columns, a_row_without_a_weight_is_not_dropped) {
   auto options = weighed();
-  options.columns.missing = missing_rule::drop;
-  options.columns.missing_cells = {"NA"};
+  options.missing = missing_rule::drop;
+  options.missing_cells = {"NA"};
   for (const std::string cell : {"", "NA"})
     expect_said("a,w,y\n1,1,2\n1," + cell + ",2\n", options, ":3:3",
                 {"missing", "a weight of 0 leaves a row out of the loss"});
@@ -309,13 +309,13 @@ TEST(side_columns, that_cannot_be_are_refused) {
   expect_said("a,w,y\n1,1,2\n", weighed("w"), ":1:1", {"is the target: it names no weights"});
   expect_said("w,y\n1,2\n", weighed(), ":1:1", {"but no feature"});
   auto twice = weighed();
-  twice.group = "1"; // the same by its index
+  twice.split_by = "1"; // the same by its index
   expect_said("a,w,b,y\n1,1,1,2\n", twice, ":1:1", {"is named for something else too"});
   auto ignored = weighed();
   ignored.ignore = {"w"};
   refusal("a,w,b,y\n1,1,1,2\n", ignored);
   auto coded = weighed();
-  coded.columns.categorical = {"w"};
+  coded.categorical = {"w"};
   expect_said("a,w,b,y\n1,1,1,2\n", coded, ":1:1", {"it is no feature"});
   expect_said("a,b,y\n1,1,2\n", weighed(), ":1:1", {"there is no column 'w'"});
 }

@@ -87,7 +87,7 @@ TEST(csv, one_text_among_numeric_targets_makes_them_text) {
 }
 
 TEST(csv, without_a_header_columns_are_called_by_their_index_in_the_file) {
-  auto rows = read_text("1,2,3\n4,5,6\n", {.target = "1"});
+  auto rows = read_text("1,2,3\n4,5,6\n", {{.target = "1"}});
   EXPECT_EQ(rows.feature_names, (std::vector<std::string>{"0", "2"}));
   EXPECT_EQ(rows.target_name, "1");
   EXPECT_EQ(rows.features, (std::vector<float>{1, 3, 4, 6}));
@@ -102,11 +102,11 @@ TEST(csv, a_row_of_names_is_a_header_and_a_row_with_a_number_is_not) {
 }
 
 TEST(csv, a_header_can_be_demanded_and_denied) {
-  auto rows = read_text("7,8\n1,2\n", {.header = csv_header::yes});
+  auto rows = read_text("7,8\n1,2\n", {{.header = csv_header::yes}});
   EXPECT_EQ(rows.feature_names, std::vector<std::string>{"7"});
   EXPECT_EQ(rows.target_name, "8");
   EXPECT_EQ(rows.row_count, 1u);
-  EXPECT_EQ(read_text("7,a\n1,b\n", {.header = csv_header::no}).row_count, 2u);
+  EXPECT_EQ(read_text("7,a\n1,b\n", {{.header = csv_header::no}}).row_count, 2u);
 }
 
 TEST(csv, a_header_with_numbers_among_its_names_is_no_row) {
@@ -115,9 +115,9 @@ TEST(csv, a_header_with_numbers_among_its_names_is_no_row) {
                                       "data.header = true"};
   expect_refused({"pandas", text, ":1", said});
   expect_refused(
-    {"odd rows", "0,label, 1\n\"1\",2,0\n3,4,1\n", ":1", {"'label'"}, {.target = "1"}});
-  EXPECT_EQ(read_text(text, {.header = csv_header::yes}).target_name, "label");
-  EXPECT_EQ(read_text(text, {.header = csv_header::no}).row_count, 3u);
+    {"odd rows", "0,label, 1\n\"1\",2,0\n3,4,1\n", ":1", {"'label'"}, {{.target = "1"}}});
+  EXPECT_EQ(read_text(text, {{.header = csv_header::yes}}).target_name, "label");
+  EXPECT_EQ(read_text(text, {{.header = csv_header::no}}).row_count, 3u);
   EXPECT_EQ(read_text("0,1,a\n1,2,0\n3,4,b\n").row_count, 3u) << "others have text too";
   EXPECT_EQ(read_text("1,2,0\n0,1,a\n").row_count, 2u) << "not in row 1";
   EXPECT_EQ(read_text("0,1,a\n").row_count, 1u);
@@ -126,7 +126,7 @@ TEST(csv, a_header_with_numbers_among_its_names_is_no_row) {
 TEST(csv, targets_are_found_by_name_before_index) {
   auto text = "x,0,y\n1,2,3\n"s;
   const auto target_called = [](const char* target) {
-    return read_text("x,0,y\n1,2,3\n", {.header = csv_header::yes, .target = target})
+    return read_text("x,0,y\n1,2,3\n", {{.header = csv_header::yes, .target = target}})
       .target_numbers;
   };
   EXPECT_EQ(target_called("0"), std::vector<double>{2}) << "the name of column 1";
@@ -226,7 +226,7 @@ TEST(csv, bad_files_are_refused_where_the_fault_stands) {
      "569,4,malignant,benign\n1,2,3,4,0\n",
      ":2:9",
      {"too many", "to count rows"},
-     {.header = csv_header::yes}},
+     {{.header = csv_header::yes}}},
     {"missing feature", "a,b,c\n1,,x\n", ":2:3", {"column 1 'b'", "missing", "fill"}},
     {"missing first cell", "a,b\n ,2\n", ":2:2", {"column 0 'a'", "missing"}},
     {"missing target", "1,2\n1,\n", ":2:3", {"column 1", "missing"}},
@@ -240,8 +240,8 @@ TEST(csv, bad_files_are_refused_where_the_fault_stands) {
     {"two signs", "1,2\n+-1,2\n", ":2:1", {"'+-1'"}},
     {"text after a number", "1,2\n1 m,2\n", ":2:1", {"'1 m'"}},
     {"characters counted", "a,b,c\n1,\xc3\xa9,\xc3\xa9x\n", ":2:3", {"'\xc3\xa9'"}},
-    {"after wide ones", "b,c,d\n\"\xc3\xa9\",x,2\n", ":2:5", {"'x'"}, {.target = "b"}},
-    {"after a line break", "1,\"a\nb\"\nx,c\n", ":3:1", {"'x'"}, {.header = csv_header::no}},
+    {"after wide ones", "b,c,d\n\"\xc3\xa9\",x,2\n", ":2:5", {"'x'"}, {{.target = "b"}}},
+    {"after a line break", "1,\"a\nb\"\nx,c\n", ":3:1", {"'x'"}, {{.header = csv_header::no}}},
     {"behind line breaks", "\"a\nb\",c\n1,2\n1,\"y\n\n\",3\n", ":6:3", {"'3' is too many"}},
     {"nan", "1,2\nnan,2\n", ":2:1", {"'nan'", "not a finite number"}},
     {"infinite", "1,2\n-Infinity,2\n", ":2:1", {"'-Infinity'", "not a finite"}},
@@ -258,7 +258,7 @@ TEST(csv, bad_files_are_refused_where_the_fault_stands) {
      "1,2\n1,\"" + std::string(500'000, '\n'),
      ":2:3",
      {"never closed"},
-     {.line_bytes_max = 100}},
+     {{}, {}, {}, {}, 100}},
     {"nul", "1,2\n1,\0002\n"s, ":2:3", {"NUL"}},
     {"latin-1 name", "a,b\xe4\n1,2\n", ":1:3", {"'b\\xe4'", "not UTF-8"}},
     {"latin-1 label", "a,b\n1,\xe4\n", ":2:3", {"'\\xe4'", "not UTF-8"}},
@@ -274,16 +274,20 @@ TEST(csv, bad_files_are_refused_where_the_fault_stands) {
     {"one column, semicolons", "1;2\n", ":1:1", {"one column", "semicolons"}},
     {"one column, tabs", "1\t2\n", ":1:1", {"one column", "tabs"}},
     {"one name twice", "a,b, a\n1,2,3\n", ":1:6", {"columns 0 and 2", "'a'"}},
-    {"index as a name", "1,,c\n1,2,3\n", ":1:3", {"columns 0 and 1"}, {.header = csv_header::yes}},
-    {"target close", "width,a\n1,2\n", ":1:1", {"'widht'", "mean 'width'"}, {.target = "widht"}},
-    {"target far", "a,b\n1,2\n", ":1:1", {"'z'", "the columns are 'a', 'b'"}, {.target = "z"}},
-    {"target, no header", "1,2\n", ":1:1", {"'a'", "has no header"}, {.target = "a"}},
-    {"target index", "1,2\n", ":1:1", {"no column '2'", "2 columns"}, {.target = "2"}},
-    {"huge target", "1,2\n", ":1:1", {"no column '" + huge + "'"}, {.target = huge}},
-    {"no target", "1,2\n", ":1:1", {"''"}, {.target = ""}},
-    {"long line", "1,2\n1,2345\n", ":2:1", {"longer than 5 bytes"}, {.line_bytes_max = 5}},
-    {"endless", std::string(1'000'000, '1'), ":1:1", {"than 5 bytes"}, {.line_bytes_max = 5}},
-    {"wide", "1,,,\n", ":1:5", {"more than 3 columns"}, {.line_bytes_max = 5, .columns_max = 3}},
+    {"index as a name",
+     "1,,c\n1,2,3\n",
+     ":1:3",
+     {"columns 0 and 1"},
+     {{.header = csv_header::yes}}},
+    {"target close", "width,a\n1,2\n", ":1:1", {"'widht'", "mean 'width'"}, {{.target = "widht"}}},
+    {"target far", "a,b\n1,2\n", ":1:1", {"'z'", "the columns are 'a', 'b'"}, {{.target = "z"}}},
+    {"target, no header", "1,2\n", ":1:1", {"'a'", "has no header"}, {{.target = "a"}}},
+    {"target index", "1,2\n", ":1:1", {"no column '2'", "2 columns"}, {{.target = "2"}}},
+    {"huge target", "1,2\n", ":1:1", {"no column '" + huge + "'"}, {{.target = huge}}},
+    {"no target", "1,2\n", ":1:1", {"''"}, {{.target = ""}}},
+    {"long line", "1,2\n1,2345\n", ":2:1", {"longer than 5 bytes"}, {{}, {}, {}, {}, 5}},
+    {"endless", std::string(1'000'000, '1'), ":1:1", {"than 5 bytes"}, {{}, {}, {}, {}, 5}},
+    {"wide", "1,,,\n", ":1:5", {"more than 3 columns"}, {{}, {}, {}, {}, 5, 3}},
     {"long cell", "1,2\n" + long_cell + ",2\n", ":2:1", {"'" + std::string(40, 'x') + "...'"}},
     {"control letters", "1,2\n\x1b[31m,2\n", ":2:1", {"'\\x1b[31m'"}},
   };
@@ -298,7 +302,7 @@ TEST(csv, bad_files_are_refused_where_the_fault_stands) {
 
 TEST(csv, columns_that_are_ignored_may_hold_anything) {
   const auto ignoring = [](std::vector<std::string> columns, std::string target = "last") {
-    return csv_options{.target = std::move(target), .ignore = std::move(columns)};
+    return csv_options{{.target = std::move(target), .ignore = std::move(columns)}};
   };
   auto rows = read_text("id,height,name,kind\nx,1,\"a,b\",3\n,2,,4\n", ignoring({"id", "2"}));
   EXPECT_EQ(rows.feature_names, std::vector<std::string>{"height"});
@@ -315,12 +319,12 @@ TEST(csv, columns_that_are_ignored_may_hold_anything) {
 }
 
 TEST(csv, rows_of_the_greatest_size_are_read) {
-  EXPECT_EQ(read_text("1,2,3\n4,5,6\n", {.line_bytes_max = 5, .columns_max = 3}).row_count, 2u);
+  EXPECT_EQ(read_text("1,2,3\n4,5,6\n", {{}, {}, {}, {}, 5, 3}).row_count, 2u);
 }
 
 TEST(csv, reading_stops_where_a_record_is_too_long) {
   // Whoever read on would meet the damage at the end.
-  const csv_options small{.line_bytes_max = 100};
+  const csv_options small{{}, {}, {}, {}, 100};
   auto damaged = [](const std::string& text) { return gzip_text(text) + "damage"; };
   std::string much(2'000'000, '\n');
   expect_refused({"quote", damaged("1,2\n1,\"" + much), ":2:3", {"never closed"}, small});
@@ -335,27 +339,27 @@ TEST(csv_doubts, names_that_mean_two_columns_are_told) {
   const auto remarks_of = [](const std::string& content, const csv_options& options) {
     return read_text(content, options).remarks;
   };
-  auto said = remarks_of("3,b,c,d\n1,2,3,4\n", {.header = csv_header::yes, .target = "3"});
+  auto said = remarks_of("3,b,c,d\n1,2,3,4\n", {{.header = csv_header::yes, .target = "3"}});
   ASSERT_EQ(said.size(), 1u);
   EXPECT_TRUE(said[0].ends_with("the column '3' is taken to be the one of index 0, called '3', and "
                                 "not that of index 3"))
     << said[0];
   said =
-    remarks_of("0,2,3,7\n1,2,3,4\n", {.header = csv_header::yes, .target = "7", .ignore = {"1"}});
+    remarks_of("0,2,3,7\n1,2,3,4\n", {{.header = csv_header::yes, .target = "7", .ignore = {"1"}}});
   ASSERT_EQ(said.size(), 1u);
   EXPECT_TRUE(
     said[0].ends_with("'1' is taken to be the one of index 1, called '2': none is called 1"));
   said = remarks_of("last,b\n1,2\n", {});
   ASSERT_EQ(said.size(), 1u);
   EXPECT_TRUE(said[0].ends_with("called 'b', and not that of index 0")) << said[0];
-  EXPECT_TRUE(remarks_of("0,1,2\n1,2,3\n", {.target = "1"}).empty());
-  EXPECT_TRUE(remarks_of("a,last\n1,2\n", {.target = "0"}).empty());
+  EXPECT_TRUE(remarks_of("0,1,2\n1,2,3\n", {{.target = "1"}}).empty());
+  EXPECT_TRUE(remarks_of("a,last\n1,2\n", {{.target = "0"}}).empty());
 }
 
 TEST(csv_doubts, a_header_above_rows_of_texts_that_has_their_cells_is_asked_about) {
   const auto rows = "red,s\nblue,m\nblue,s\nred,m\n"s;
   auto texts = csv_options{};
-  texts.columns.categorical = {"0"};
+  texts.categorical = {"0"};
   expect_refused({"texts", rows, ":1:1", {"row 1 looks like a header"}, texts});
   texts.header = csv_header::no;
   EXPECT_EQ(read_text(rows, texts).row_count, 4u);

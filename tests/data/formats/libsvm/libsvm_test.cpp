@@ -206,7 +206,7 @@ TEST(libsvm_reader, parts_are_the_rows_of_the_whole_whatever_their_size) {
   for (size_t base : {0, 1}) {
     const auto whole = read_libsvm(path, {.index_base = base});
     for (size_t rows_max : {1, 7, 50, 1000}) {
-      libsvm_reader reader(path, base, whole.feature_count);
+      libsvm_reader reader(path, whole.feature_count, {base});
       const auto all = test::joined_rows(reader, rows_max);
       EXPECT_EQ(all.features, whole.features);
       EXPECT_EQ(all.target_cells, whole.target_cells);
@@ -222,8 +222,9 @@ TEST(libsvm_reader, sparse_parts_are_the_sparse_rows_of_the_whole) {
   const temporary_folder folder;
   const auto path = folder.write("rows.svm", "1 1:5 9:2\n2\n1 2:1\n2 9:4\n");
   for (const size_t bits : {0, 4}) {
-    const auto whole = read_libsvm(path, {.hash_bits = bits, .form = row_form::sparse});
-    libsvm_reader reader(path, 1, whole.feature_count, {true, bits});
+    const libsvm_options options{.hash_bits = bits, .form = row_form::sparse};
+    const auto whole = read_libsvm(path, options);
+    libsvm_reader reader(path, whole.feature_count, options);
     EXPECT_EQ(reader.column_names(), (std::vector<std::string>{"label"}));
     table_chunk rows;
     sparse_matrix all{{0}, {}, {}};
@@ -242,7 +243,7 @@ TEST(libsvm_reader, sparse_parts_are_the_sparse_rows_of_the_whole) {
 
 TEST(libsvm_reader, rows_have_as_many_features_as_the_model_takes) {
   const temporary_folder folder;
-  libsvm_reader reader(folder.write("rows.svm", "1 1:5\n2 2:1\n3 4:1\n"), 1, 3);
+  libsvm_reader reader(folder.write("rows.svm", "1 1:5\n2 2:1\n3 4:1\n"), 3);
   table_chunk rows;
   ASSERT_TRUE(reader.next(rows, 2));
   EXPECT_EQ(rows.features, (std::vector<float>{5, 0, 0, 0, 1, 0}));
@@ -252,7 +253,7 @@ TEST(libsvm_reader, rows_have_as_many_features_as_the_model_takes) {
 
 TEST(libsvm_reader, a_target_is_told_by_its_line) {
   const temporary_folder folder;
-  libsvm_reader reader(folder.write("rows.svm", "# none\n1 1:5\n2 2:1\n"), 1, 3);
+  libsvm_reader reader(folder.write("rows.svm", "# none\n1 1:5\n2 2:1\n"), 3);
   table_chunk rows;
   ASSERT_TRUE(reader.next(rows, 2));
   EXPECT_EQ(place_of([&] { reader.fail_at_target(rows, 1, "bad", ""); }), "rows.svm:3 bad");
@@ -260,7 +261,7 @@ TEST(libsvm_reader, a_target_is_told_by_its_line) {
 
 TEST(libsvm_reader, files_without_rows_are_refused) {
   const temporary_folder folder;
-  libsvm_reader reader(folder.write("rows.svm", "# none\n"), 1, 3);
+  libsvm_reader reader(folder.write("rows.svm", "# none\n"), 3);
   table_chunk rows;
   EXPECT_EQ(place_of([&] { reader.next(rows, 2); }), "rows.svm:1:1 the file is empty");
 }

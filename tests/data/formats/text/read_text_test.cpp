@@ -28,7 +28,7 @@ table table_of(const std::string& text, const text_options& options) {
 }
 
 text_options windows(size_t window, size_t stride = 1) {
-  return {.window = window, .stride = stride};
+  return {{.window = window, .stride = stride}};
 }
 
 std::string complaint(const std::function<void()>& action) {
@@ -48,9 +48,9 @@ TEST(read_text, rows_are_windows_and_their_class_is_the_next_character) {
   const auto rows = table_of("banana", windows(3));
   EXPECT_EQ(rows.row_count, 3u);
   EXPECT_EQ(rows.feature_count, 3u);
-  EXPECT_EQ(rows.known.names, (texts{"a", "b", "n"}));
+  EXPECT_EQ(rows.classes, (texts{"a", "b", "n"}));
   EXPECT_EQ(rows.features, (codes{1, 0, 2, 0, 2, 0, 2, 0, 2}));
-  EXPECT_EQ(rows.known.labels, (labels{0, 2, 0}));
+  EXPECT_EQ(rows.labels, (labels{0, 2, 0}));
   EXPECT_EQ(rows.feature_names, (texts{"c0", "c1", "c2"}));
   EXPECT_EQ(rows.target_name, "next character");
 }
@@ -58,8 +58,8 @@ TEST(read_text, rows_are_windows_and_their_class_is_the_next_character) {
 TEST(read_text, a_stride_leaves_rows_out) {
   const auto rows = table_of("0123456789", windows(3, 2));
   EXPECT_EQ(rows.features, (codes{0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8}));
-  EXPECT_EQ(rows.known.labels, (labels{3, 5, 7, 9}));
-  EXPECT_EQ(table_of("0123456789", windows(3, 100)).known.labels, labels{3});
+  EXPECT_EQ(rows.labels, (labels{3, 5, 7, 9}));
+  EXPECT_EQ(table_of("0123456789", windows(3, 100)).labels, labels{3});
 }
 
 // Row i has the characters i * stride .. i * stride + window, its class among them.
@@ -75,21 +75,21 @@ TEST(read_text, overlap_counts_the_rows_that_share_a_character) {
 
 TEST(read_text, characters_are_code_points_in_their_order) {
   const auto rows = table_of("\xf0\x9f\x98\x80\xe2\x82\xac\"\xc3\xa9\n z\xc3\xa9", windows(1));
-  EXPECT_EQ(rows.known.names,
+  EXPECT_EQ(rows.classes,
             (texts{"\n", " ", "\"", "z", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}));
   EXPECT_EQ(rows.features, (codes{6, 5, 2, 4, 0, 1, 3}));
-  EXPECT_EQ(rows.known.labels, (labels{5, 2, 4, 0, 1, 3, 4}));
+  EXPECT_EQ(rows.labels, (labels{5, 2, 4, 0, 1, 3, 4}));
 }
 
 TEST(read_text, a_vocabulary_is_of_the_whole_text_not_of_classes_alone) {
   const auto rows = table_of("zab", windows(2));
-  EXPECT_EQ(rows.known.names, (texts{"a", "b", "z"}));
-  EXPECT_EQ(rows.known.labels, labels{1});
+  EXPECT_EQ(rows.classes, (texts{"a", "b", "z"}));
+  EXPECT_EQ(rows.labels, labels{1});
 }
 
 TEST(read_text, a_byte_order_mark_is_no_character_and_gzip_is_unpacked) {
   const std::string mark = "\xef\xbb\xbf";
-  EXPECT_EQ(table_of(mark + "aba", windows(1)).known.names, (texts{"a", "b"}));
+  EXPECT_EQ(table_of(mark + "aba", windows(1)).classes, (texts{"a", "b"}));
   EXPECT_EQ(table_of(gzip_text("aba"), windows(1)).features, (codes{0, 1}));
 }
 
@@ -101,7 +101,7 @@ TEST(read_text, pieces_of_reading_do_not_show) {
   const auto rows = table_of(text, windows(1));
   EXPECT_EQ(rows.row_count, 100'000u);
   for (size_t i = 0; i < rows.row_count; ++i)
-    ASSERT_EQ(rows.known.labels[i], i % 3 == 0 ? 2 : 1) << i;
+    ASSERT_EQ(rows.labels[i], i % 3 == 0 ? 2 : 1) << i;
 }
 
 TEST(read_text, bytes_that_are_no_utf8_are_refused_with_their_place) {
@@ -132,9 +132,9 @@ TEST(read_text, random_bytes_are_read_or_refused) {
       }
     try {
       const auto rows = table_of(text, windows(1));
-      std::string again = rows.known.names[static_cast<size_t>(rows.features[0])];
-      for (const auto label : rows.known.labels)
-        again += rows.known.names[static_cast<size_t>(label)];
+      std::string again = rows.classes[static_cast<size_t>(rows.features[0])];
+      for (const auto label : rows.labels)
+        again += rows.classes[static_cast<size_t>(label)];
       EXPECT_EQ(again, text);
       ++accepted;
     } catch (const failure& error) {
@@ -159,8 +159,8 @@ TEST(read_text, a_given_vocabulary_says_the_codes) {
   options.vocabulary = {"a", "b", "x"};
   const auto rows = table_of("q?xb", options);
   EXPECT_EQ(rows.features, (codes{3, 3, 3, 2}));
-  EXPECT_EQ(rows.known.labels, (labels{2, 1}));
-  EXPECT_EQ(rows.known.names, options.vocabulary);
+  EXPECT_EQ(rows.labels, (labels{2, 1}));
+  EXPECT_EQ(rows.classes, options.vocabulary);
   EXPECT_EQ(complaint("ab\nxq", options),
             "some.txt:1 the character '\\n' follows a row, and is none of the text to train on");
   options.vocabulary.emplace_back("\n");
@@ -226,12 +226,12 @@ TEST(text_reader, parts_are_the_rows_of_the_whole_whatever_their_size) {
   const auto options = windows(5);
   const auto whole = read_text(path, options);
   for (const size_t rows_max : {1, 3, 64, 1000}) {
-    text_reader reader{path, 5, whole.known.names, text_targets::next};
+    text_reader reader{path, 5, whole.classes, text_targets::next};
     const auto all = test::joined_rows(reader, rows_max);
     EXPECT_EQ(all.features, whole.features);
     texts cells;
-    for (const auto label : whole.known.labels)
-      cells.push_back(whole.known.names[static_cast<size_t>(label)]);
+    for (const auto label : whole.labels)
+      cells.push_back(whole.classes[static_cast<size_t>(label)]);
     EXPECT_EQ(all.target_cells, cells);
     EXPECT_EQ(reader.feature_names(), whole.feature_names);
     EXPECT_EQ(reader.unknown_remark(), "");
