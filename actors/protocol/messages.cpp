@@ -82,7 +82,7 @@ TROUPE_INSPECT(replica_status, plain(f, "troupe.replica_status", x.version, x.sa
                                      x.steps_executed, x.waits))
 
 TROUPE_INSPECTED(history_row) {
-  auto figures = figures_by_name(x, 0);
+  auto figures = figures_by_name(x);
   return inspect_fields(f, x.epoch, x.steps, x.hash, figures,
                         when_loaded([&] { set_figures(x, figures); }));
 }

@@ -37,7 +37,8 @@ struct replica_work {
   friend bool operator==(const replica_work&, const replica_work&) = default;
 };
 
-/// P parameters, S optimizer slots. Doubles keep their bits, NaN and infinities included.
+/// P parameters, S optimizer slots. Doubles keep their bits, NaN and infinities included; those of the
+/// history as history.csv has them.
 struct checkpoint {
   std::string job_sha256; ///< identity of the job; another job's checkpoint is never used
   std::string arithmetic; ///< by which it was computed (models/base/arithmetic.hpp)

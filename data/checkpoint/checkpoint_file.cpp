@@ -1,11 +1,11 @@
 #include "data/checkpoint/checkpoint_file.hpp"
 
 #include "data/checkpoint/checkpoint_layout.hpp"
-#include "data/disk/open_file.hpp"
+#include "data/model_file/tensor_file.hpp"
+#include "data/text/failure.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -19,104 +19,62 @@ using namespace checkpoint_format;
 
 constexpr const char* damage_hint = "the file is damaged; an earlier checkpoint may be whole";
 
-using byte_vector = std::vector<std::byte>;
+constexpr std::array<std::string_view, 2> dtypes{"F32", "U8"};
 
-template <class Number>
-Number number_at(std::span<const std::byte> from, size_t offset) {
-  Number result;
-  std::memcpy(&result, from.data() + offset, sizeof(result));
-  return result;
+/// What files of formats 1 and 2 begin with, which were no safetensors.
+constexpr std::string_view former_start = "TROUPECP";
+
+std::unique_ptr<disk_reader> opened(const disk& from, const std::string& path) {
+  auto file = open_to_read(from, path);
+  std::string start(former_start.size(), '\0');
+  if (read_at(*file, path, 0, std::as_writable_bytes(std::span{start})) && start == former_start)
+    throw failure(failure_code::bad_data,
+                  "it is a checkpoint of an earlier release (format 1 or 2), and this one reads " +
+                    std::string{format_name} + ": finish the run with the release that began it",
+                  path, "or begin again with --overwrite");
+  return file;
 }
 
-bool equal(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
+/// A file of which everything but the tensors is checked, and nothing interpreted.
+struct checked_start {
+  checked_start(const disk& from, const std::string& path)
+    : file(opened(from, path), path, dtypes, damage_hint) {
+    if (const auto format = file.metadata("format"); format != format_name)
+      file.refuse(format.starts_with("troupe-checkpoint-")
+                    ? "its format is " + format + "; this program reads " + std::string{format_name}
+                    : "it is no checkpoint: its metadata do not name the format " +
+                        std::string{format_name});
+    shape.parameter_count = file.tensor("parameters", {"F32"}, 1).shape[0];
+    if (file.has("optimizer_slots"))
+      shape.slot_count = file.tensor("optimizer_slots", {"F32"}, 2).shape[0];
+    shape.has_best_parameters = file.has("best_parameters");
+    texts = {file.metadata("job_sha256"), file.text("record"), file.text("history.csv")};
+    table = file.text("chunk_checksums", 3);
+    // Slots of no bytes could be any number.
+    if (shape.slot_count > file.size() || file.front() != front_of(shape, texts))
+      file.refuse("its header is not that of a checkpoint with these tensors");
+    const auto end_begin = file.tensor("chunk_checksums", {"U8"}, 3).data_offsets[0];
+    if (!end_of(file.front(), table, texts).ends_with(file.text("checksum")))
+      file.refuse("the checksum of bytes 0 to " + std::to_string(start_bytes) + " and " +
+                  std::to_string(end_begin) + " to " + std::to_string(file.size()) + " is wrong");
+  }
+
+  tensor_file file;
+  checkpoint_shape shape;
+  checkpoint_texts texts;
+  std::string table; ///< checksums of the chunks
+};
 
 } // namespace
 
-struct checkpoint_file::state {
-  state(const disk& from, std::string where) : path(std::move(where)) {
-    try {
-      file = from.open(path);
-    } catch (const disk_error& error) {
-      refuse_reading(error);
-    }
-    read_start();
-    read_end();
-  }
+std::string job_of_checkpoint(const disk& from, const std::string& path) {
+  return checked_start(from, path).texts.job_sha256;
+}
 
-  void read_start() {
-    std::array<std::byte, preamble_bytes> preamble;
-    read(0, preamble);
-    check_preamble(preamble);
-    byte_vector checked(preamble.begin(), preamble.begin() + checked_preamble_bytes);
-    checked.resize(checked_preamble_bytes + record_bytes);
-    const auto record = std::span(checked).subspan(checked_preamble_bytes);
-    read(record_begin, record);
-    if (!equal(checksum_of(checked), std::span(preamble).subspan(checked_preamble_bytes)))
-      refuse("the checksum of bytes 0 to " + std::to_string(checked_preamble_bytes) + " and " +
-             std::to_string(record_begin) + " to " + std::to_string(record_begin + record_bytes) +
-             " is wrong");
-    auto parsed = parse_checkpoint_record(record, path, record_begin);
-    head = std::move(parsed.head);
-    shape = parsed.shape;
-    start_checksum.assign(preamble.begin() + checked_preamble_bytes, preamble.end());
-    check_size();
-  }
-
-  void check_preamble(std::span<const std::byte> preamble) {
-    if (!equal(preamble.first(start_mark.size()), std::as_bytes(std::span(start_mark))))
-      refuse("it is no checkpoint: byte 0 does not begin with " + std::string{start_mark});
-    const auto format = number_at<uint32_t>(preamble, 8);
-    if (format != version && format != version_with_record_first)
-      refuse("format version " + std::to_string(format) + " at byte 8; this program reads " +
-             std::to_string(version_with_record_first) + " and " + std::to_string(version));
-    const auto bytes_promised = number_at<uint64_t>(preamble, 16);
-    if (bytes_promised != file->size())
-      refuse("the file has " + std::to_string(file->size()) + " bytes, byte 16 promises " +
-             std::to_string(bytes_promised));
-    record_bytes = number_at<uint32_t>(preamble, 12);
-    if (file->size() < preamble_bytes + tail_bytes ||
-        record_bytes > file->size() - preamble_bytes - tail_bytes)
-      refuse("the length of the record at byte 12 is beyond the file's end");
-    if (format == version_with_record_first) {
-      record_begin = preamble_bytes;
-      tensors_begin = preamble_bytes + record_bytes;
-      table_end = file->size() - tail_bytes;
-    } else {
-      tensors_begin = start_bytes;
-      record_begin = table_end = file->size() - tail_bytes - record_bytes;
-    }
-  }
-
-  /// Before anything is allocated for the tensors or multiplied.
-  void check_size() const {
-    const auto room = file->size() / sizeof(float);
-    const bool fits =
-      shape.slot_count <= room && shape.parameter_count <= room &&
-      (shape.parameter_count == 0 || shape.tensor_count() <= room / shape.parameter_count);
-    if (!fits || tensors_begin + data_bytes(shape) + table_bytes(shape) != table_end)
-      refuse("the tensors that the record names do not fill the file");
-  }
-
-  void read_end() {
-    const auto table_begin = table_end - table_bytes(shape);
-    table.resize(table_bytes(shape));
-    read(table_begin, table);
-    byte_vector found(tail_bytes);
-    read(file->size() - tail_bytes, found);
-    auto checked = start_checksum;
-    checked.insert(checked.end(), table.begin(), table.end());
-    if (!equal(checksum_of(checked), std::span(found).first(sizeof(checksum_bytes))))
-      refuse("the checksum of the checksums at byte " + std::to_string(table_begin) + " is wrong");
-    if (!equal(std::span(found).last(end_mark.size()), std::as_bytes(std::span(end_mark))))
-      refuse("the end mark at byte " + std::to_string(file->size() - end_mark.size()) +
-             " is wrong");
-    byte_vector zeros(record_begin != preamble_bytes ? start_bytes - preamble_bytes : 0);
-    read(preamble_bytes, zeros);
-    if (std::ranges::any_of(zeros, [](std::byte x) { return x != std::byte{0}; }))
-      refuse("bytes " + std::to_string(preamble_bytes) + " to " + std::to_string(start_bytes) +
-             " are not zeros");
+struct checkpoint_file::state : checked_start {
+  state(const disk& from, const std::string& path)
+    : checked_start(from, path), head(head_of(texts, path)) {
+    texts = {};
   }
 
   /// Elements [first, first + out.size()) of the tensor with this number.
@@ -155,16 +113,16 @@ struct checkpoint_file::state {
   }
 
   void read_chunk(uint64_t tensor, uint64_t chunk, std::span<float> out) const {
-    const auto offset =
-      tensors_begin + place_of(shape.parameter_count, tensor, chunk * chunk_elements);
-    const auto expected = std::span(table).subspan((tensor * chunk_count_of_tensor(shape) + chunk) *
-                                                     sizeof(checksum_bytes),
-                                                   sizeof(checksum_bytes));
-    read(offset, std::as_writable_bytes(out));
-    if (!equal(checksum_of(std::as_bytes(out)), expected))
-      refuse("the checksum of bytes " + std::to_string(offset) + " to " +
-             std::to_string(offset + out.size_bytes()) + " (" + name_of_tensor(tensor) +
-             ") is wrong");
+    const auto offset = place_of(shape.parameter_count, tensor, chunk * chunk_elements);
+    const auto expected =
+      std::as_bytes(std::span{table})
+        .subspan((tensor * chunk_count_of_tensor(shape) + chunk) * sizeof(checksum_bytes),
+                 sizeof(checksum_bytes));
+    file.read(offset, std::as_writable_bytes(out));
+    if (!std::ranges::equal(checksum_of(std::as_bytes(out)), expected))
+      file.refuse("the checksum of bytes " + std::to_string(offset) + " to " +
+                  std::to_string(offset + out.size_bytes()) + " (" + name_of_tensor(tensor) +
+                  ") is wrong");
   }
 
   void verify() const {
@@ -183,35 +141,7 @@ struct checkpoint_file::state {
                                       : "best parameters";
   }
 
-  void read(uint64_t offset, std::span<std::byte> out) const {
-    try {
-      if (file->read(offset, out) == out.size())
-        return;
-    } catch (const disk_error& error) {
-      refuse_reading(error);
-    }
-    refuse("the file ends at byte " + std::to_string(file->size()) + ", within the bytes " +
-           std::to_string(offset) + " to " + std::to_string(offset + out.size()));
-  }
-
-  [[noreturn]] void refuse(const std::string& reason) const {
-    throw failure(failure_code::bad_data, reason, path, damage_hint);
-  }
-
-  [[noreturn]] void refuse_reading(const disk_error& error) const {
-    throw reading_failure({"cannot " + error.operation(), path, error.error_number()});
-  }
-
-  std::string path;
-  std::unique_ptr<disk_reader> file;
   checkpoint head;
-  checkpoint_shape shape;
-  uint64_t record_bytes = 0;
-  uint64_t record_begin = 0;
-  uint64_t tensors_begin = 0;
-  uint64_t table_end = 0;
-  byte_vector start_checksum;
-  byte_vector table;
   mutable std::mutex mutex;           ///< of what follows
   mutable std::vector<float> scratch; ///< a chunk of which only a part is wanted
   mutable std::optional<std::pair<uint64_t, uint64_t>> in_scratch; ///< its tensor and number
@@ -238,8 +168,8 @@ private:
 
 } // namespace
 
-checkpoint_file::checkpoint_file(const disk& from, std::string path)
-  : state_(std::make_shared<const state>(from, std::move(path))) {}
+checkpoint_file::checkpoint_file(const disk& from, const std::string& path)
+  : state_(std::make_shared<const state>(from, path)) {}
 
 const checkpoint& checkpoint_file::head() const noexcept {
   return state_->head;

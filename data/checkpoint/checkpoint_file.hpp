@@ -1,5 +1,5 @@
 // An open checkpoint's file (checkpoint_layout.hpp says what stands where): found intact, or refused with
-// the byte that is wrong.
+// the tensor or the bytes that are wrong.
 
 #pragma once
 
@@ -14,13 +14,13 @@ namespace troupe {
 /// Its tensors are read whole, or in ranges: no more than the chunks around these. Copies share the
 /// open file, which stays readable when it loses its name; several threads may read at once.
 ///
-/// Every member throws failure(bad_data) with the path and the byte when the file is damaged, and
+/// Every member throws failure(bad_data) with the path and the tensor or bytes when the file is damaged, and
 /// failure(io_error | missing_input | no_permission) when it cannot be read.
 class checkpoint_file {
 public:
   /// Opens the file and checks everything but the tensors. Nothing is allocated before it is held
   /// against the file's size.
-  checkpoint_file(const disk& from, std::string path);
+  checkpoint_file(const disk& from, const std::string& path);
 
   /// Everything but the tensors, which are empty here.
   const checkpoint& head() const noexcept;
@@ -42,5 +42,8 @@ private:
   struct state;
   std::shared_ptr<const state> state_;
 };
+
+/// Whose checkpoint a file is. Throws as checkpoint_file does for a file that is not intact.
+std::string job_of_checkpoint(const disk& from, const std::string& path);
 
 } // namespace troupe

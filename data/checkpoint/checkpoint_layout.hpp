@@ -1,25 +1,21 @@
-// Where everything stands in a checkpoint's file.
+// What stands in a checkpoint's file: safetensors, so that any library of that format reads it.
 //
-//   byte 0   8  "TROUPECP"
-//        8   4  format version, 2          all numbers are little-endian
-//       12   4  R, bytes of the record
-//       16   8  bytes of the file
-//       24  16  checksum of the 24 bytes above and the record
-//       40  24  zeros
-//       64      the tensors, float32: parameters, each slot, best parameters if there are any
-//       ..      a checksum of 16 bytes for each chunk of 1 MiB of each tensor (the last may be short)
-//       ..   R  the record: everything but the tensors (checkpoint_record)
-//       ..  16  checksum of the record's checksum and all chunks' checksums
-//       ..   8  "TROUPEND"
+//   parameters        F32 [P]
+//   optimizer_slots   F32 [S, P]     where there are slots
+//   best_parameters   F32 [P]        where they are kept
+//   chunk_checksums   U8 [T, M, 16]  of each chunk of 1 MiB (the last may be short) of these T tensors of P
+//   record            U8 [R]         JSON: everything else but the history
+//   history.csv       U8 [H]         as the run's own history.csv (data/records/history_file.hpp)
+//   checksum          U8 [16]        of the file but for the tensors of P
 //
-// The tensors stand where nothing of a run's figures can move them: they are written before those are
-// known. Format 1 had the record at byte 40, with zeros at its end that brought the tensors behind it
-// to a multiple of 64, and was else the same; it is read, and written no more.
+// The metadata name the format and the job (`format`, `job_sha256`). Tensors lie packed, in the order above.
+// Those of P begin at byte 2048: nothing of a run's figures can move them, and so they are written before
+// these are known.
 //
 // Checksums are XXH3 with 128 bits: made to find damage at the speed of memory. Damage is all there
 // is to find, for who can change the folder's files can change the job too. Every bit of the file
-// is under a checksum or compared with a constant, so a file that was cut anywhere, or in which any
-// bit changed, is not loaded; the chunks say where.
+// is under a checksum, so a file that was cut anywhere, or in which any bit changed, is not loaded; the
+// chunks say where.
 
 #pragma once
 
@@ -31,74 +27,63 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace troupe {
 
-// The record of a checkpoint: everything but its tensors, as bytes. Numbers take 8 bytes, lists and
-// texts begin with their length, what may be absent with a byte 0 or 1; doubles keep their bits.
-
-/// Which tensors a checkpoint has; they stand in its file in this order: parameters, slots, best
-/// parameters.
+/// Which tensors of P a checkpoint has.
 struct checkpoint_shape {
   uint64_t parameter_count = 0; ///< P: elements of each tensor
   uint64_t slot_count = 0;      ///< S
   bool has_best_parameters = false;
 
-  uint64_t tensor_count() const { return 1 + slot_count + (has_best_parameters ? 1 : 0); }
+  uint64_t tensor_count() const { return 1 + slot_count + (has_best_parameters ? 1 : 0); } ///< T
   friend bool operator==(const checkpoint_shape&, const checkpoint_shape&) = default;
 };
 
 /// Throws std::invalid_argument when the tensors of `x` are not all of one size.
 checkpoint_shape shape_of(const checkpoint& x);
 
-/// The tensors of `x` are not looked at: it may be without them.
-std::vector<std::byte> checkpoint_record(const checkpoint& x, const checkpoint_shape& shape);
-
-struct parsed_record {
-  checkpoint head; ///< without tensors
-  checkpoint_shape shape;
+/// Everything but the tensors, as it stands in the file.
+struct checkpoint_texts {
+  std::string job_sha256;
+  std::string record;  ///< JSON. Doubles that are not finite are texts: their bits, hexadecimal
+  std::string history; ///< CSV
 };
 
-/// Reads a record; fewer than 64 zeros may follow it. `first_byte` is where it stands in the file
-/// at `path`, for messages. Allocates no more than some times the bytes there are.
-///
-/// Throws failure(bad_data).
-parsed_record parse_checkpoint_record(std::span<const std::byte> bytes, const std::string& path,
-                                      uint64_t first_byte);
+/// The tensors of `x` are not looked at: it may be without them.
+checkpoint_texts texts_of(const checkpoint& x);
+
+/// The checkpoint without tensors. Allocates no more than some times the bytes there are. `path`: for
+/// messages. Throws failure(bad_data).
+checkpoint head_of(const checkpoint_texts& texts, const std::string& path);
 
 /// Bytes of a tensor under one checksum.
 inline constexpr size_t checkpoint_chunk_bytes = size_t{1} << 20;
 
 namespace checkpoint_format {
 
-inline constexpr std::string_view start_mark = "TROUPECP";
-inline constexpr std::string_view end_mark = "TROUPEND";
-inline constexpr uint32_t version = 2;
-inline constexpr uint32_t version_with_record_first = 1;
-inline constexpr size_t preamble_bytes = 40;
-inline constexpr size_t checked_preamble_bytes = 24; ///< those before the checksum
-inline constexpr size_t start_bytes = 64;            ///< the preamble, and zeros to here
-inline constexpr size_t tail_bytes = sizeof(checksum_bytes) + end_mark.size();
+inline constexpr std::string_view format_name = "troupe-checkpoint-3";
+inline constexpr size_t start_bytes = 2048; ///< of the header
 inline constexpr size_t chunk_elements = checkpoint_chunk_bytes / sizeof(float);
 
-uint64_t chunk_count_of_tensor(const checkpoint_shape& shape);
-uint64_t table_bytes(const checkpoint_shape& shape);
-uint64_t data_bytes(const checkpoint_shape& shape);
-
-/// Bytes of a file with a record of so many bytes.
-uint64_t file_bytes(const checkpoint_shape& shape, uint64_t record_bytes);
-
-/// Byte of an element of a tensor, counted from the first tensor's begin.
-inline uint64_t place_of(uint64_t parameter_count, uint64_t tensor, uint64_t element) {
-  return (tensor * parameter_count + element) * sizeof(float);
+/// M.
+inline uint64_t chunk_count_of_tensor(const checkpoint_shape& shape) {
+  return (shape.parameter_count + chunk_elements - 1) / chunk_elements;
 }
 
-/// The file's first `start_bytes`.
-std::vector<std::byte> start_of(const checkpoint_shape& shape, std::span<const std::byte> record);
-/// Everything behind the tensors; `table`: the chunks' checksums.
-std::vector<std::byte> end_of(std::span<const std::byte> start, std::span<const std::byte> table,
-                              std::span<const std::byte> record);
+/// Byte of an element of a tensor of P, counted from the file's first.
+inline uint64_t place_of(uint64_t parameter_count, uint64_t tensor, uint64_t element) {
+  return start_bytes + (tensor * parameter_count + element) * sizeof(float);
+}
+
+/// Bytes of the file.
+uint64_t file_bytes(const checkpoint_shape& shape, const checkpoint_texts& texts);
+
+/// The file's first bytes, its header: `start_bytes`, unless the job's name is too long.
+std::string front_of(const checkpoint_shape& shape, const checkpoint_texts& texts);
+
+/// Everything behind the tensors of P; `table`: the chunks' checksums.
+std::string end_of(std::string_view front, std::string_view table, const checkpoint_texts& texts);
 
 } // namespace checkpoint_format
 

@@ -1,7 +1,5 @@
 #include "data/checkpoint/checkpoint_output.hpp"
 
-#include "data/checkpoint/checkpoint_layout.hpp"
-
 #include <algorithm>
 #include <cerrno>
 #include <stdexcept>
@@ -73,20 +71,21 @@ void checkpoint_output::write(uint64_t part, uint64_t first, std::span<const flo
                             std::to_string(parameter_count_));
   const auto bytes = std::as_bytes(values);
   const auto begin = part * parameter_count_ + first;
-  out_->write(start_bytes + place_of(parameter_count_, part, first), bytes);
+  out_->write(place_of(parameter_count_, part, first), bytes);
   if (!bytes.empty())
     written_.push_back({begin, begin + values.size(), short_checksum_of(bytes)});
 }
 
-void checkpoint_output::finish(const checkpoint& x) {
+void checkpoint_output::finish(const checkpoint& x, const checkpoint_texts& texts) {
   const auto shape = shape_with(x, parameter_count_);
   require_all(parameter_count_ * (1 + shape.slot_count));
   write_best(x);
-  const auto record = checkpoint_record(x, shape);
-  const auto start = start_of(shape, record);
-  const auto table = read_table(shape.tensor_count());
-  out_->write(start_bytes + data_bytes(shape), end_of(start, table, record));
-  out_->write(0, start);
+  const auto front = front_of(shape, texts);
+  if (front.size() != start_bytes)
+    throw std::invalid_argument("checkpoint: the name of its job is too long: " + x.job_sha256);
+  const auto end = end_of(front, read_table(shape.tensor_count()), texts);
+  out_->write(place_of(parameter_count_, shape.tensor_count(), 0), std::as_bytes(std::span{end}));
+  out_->write(0, std::as_bytes(std::span{front}));
 }
 
 void checkpoint_output::require_all(uint64_t element_count) {
@@ -98,20 +97,21 @@ void checkpoint_output::require_all(uint64_t element_count) {
                            " elements was written once; seen up to " + std::to_string(end));
 }
 
-std::vector<std::byte> checkpoint_output::read_table(uint64_t tensor_count) const {
+std::string checkpoint_output::read_table(uint64_t tensor_count) const {
   const auto file = disk_.open(path_);
   range_check<range> check{written_, path_};
-  std::vector<std::byte> result, chunk(checkpoint_chunk_bytes);
-  const auto tensor_bytes = place_of(parameter_count_, 1, 0);
+  std::string result;
+  std::vector<std::byte> chunk(checkpoint_chunk_bytes);
+  const auto tensor_bytes = parameter_count_ * sizeof(float);
   for (uint64_t tensor = 0; tensor < tensor_count; ++tensor)
     for (uint64_t first = 0; first < tensor_bytes; first += checkpoint_chunk_bytes) {
       const auto part =
         std::span(chunk).first(std::min<uint64_t>(checkpoint_chunk_bytes, tensor_bytes - first));
-      if (file->read(start_bytes + tensor * tensor_bytes + first, part) != part.size())
+      if (file->read(place_of(parameter_count_, tensor, 0) + first, part) != part.size())
         throw disk_error("read back what was written to the file", path_, EIO);
       check.add(part);
       const auto checksum = checksum_of(part);
-      result.insert(result.end(), checksum.begin(), checksum.end());
+      result.append(reinterpret_cast<const char*>(checksum.data()), checksum.size());
     }
   return result;
 }
@@ -125,9 +125,9 @@ void checkpoint_output::write_best(const checkpoint& x) {
   });
 }
 
-uint64_t checkpoint_file_bytes(const checkpoint& x, uint64_t parameter_count) {
-  const auto shape = shape_with(x, parameter_count);
-  return file_bytes(shape, checkpoint_record(x, shape).size());
+uint64_t checkpoint_file_bytes(const checkpoint& x, uint64_t parameter_count,
+                               const checkpoint_texts& texts) {
+  return file_bytes(shape_with(x, parameter_count), texts);
 }
 
 void write_checkpoint(disk& where, const std::string& path, const checkpoint& x) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "data/checkpoint/checkpoint.hpp"
+#include "data/checkpoint/checkpoint_layout.hpp"
 #include "data/disk/disk.hpp"
 
 #include <cstddef>
@@ -30,10 +31,11 @@ public:
   void write(uint64_t part, uint64_t first, std::span<const float> values);
 
   /// All else: `x` has its best parameters, if there are any, and S slots; the tensors that were
-  /// written are not looked at. Throws disk_error, also when the file has other bytes than were
+  /// written are not looked at. `texts`: of `x`. Throws disk_error, also when the file has other bytes than were
   /// written; what reading the best parameters throws; std::logic_error when elements are missing, or
-  /// came twice.
-  void finish(const checkpoint& x);
+  /// came twice; std::invalid_argument when the job's name is no name of a job.
+  void finish(const checkpoint& x, const checkpoint_texts& texts);
+  void finish(const checkpoint& x) { finish(x, texts_of(x)); }
 
   /// Throws disk_error.
   void sync() { out_->sync(); }
@@ -49,7 +51,7 @@ private:
   };
   void write_best(const checkpoint& x);
   void require_all(uint64_t element_count);
-  std::vector<std::byte> read_table(uint64_t tensor_count) const;
+  std::string read_table(uint64_t tensor_count) const;
 
   disk& disk_;
   std::string path_;
@@ -58,8 +60,9 @@ private:
   std::unique_ptr<disk_writer> out_;
 };
 
-/// Bytes of the file that `x` makes: with S slots, and best parameters if it has any.
-uint64_t checkpoint_file_bytes(const checkpoint& x, uint64_t parameter_count);
+/// Bytes of the file that `x` makes: with S slots, and best parameters if it has any. `texts`: of `x`.
+uint64_t checkpoint_file_bytes(const checkpoint& x, uint64_t parameter_count,
+                               const checkpoint_texts& texts);
 
 /// Writes the whole of `x`: its file is not synced. Throws std::invalid_argument when the tensors are
 /// not all of one size; what `checkpoint_output` throws.

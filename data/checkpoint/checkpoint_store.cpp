@@ -1,6 +1,5 @@
 #include "data/checkpoint/checkpoint_store.hpp"
 
-#include "data/checkpoint/checkpoint_layout.hpp"
 #include "data/checkpoint/checkpoint_output.hpp"
 #include "data/disk/atomic_file.hpp"
 #include "data/disk/open_file.hpp"
@@ -144,7 +143,7 @@ void checkpoint_store::write(const checkpoint& x) {
   const auto shape = shape_of(x);
   drafts_.erase(x.version);
   draft_of({x.version, shape.parameter_count, shape.slot_count})
-    .place.need(checkpoint_file_bytes(x, shape.parameter_count));
+    .place.need(checkpoint_file_bytes(x, shape.parameter_count, texts_of(x)));
   const auto write = [&](uint64_t part, const stored_tensor& tensor) {
     write_range({x.version, shape.parameter_count, shape.slot_count, part, 0}, tensor.values());
   };
@@ -159,7 +158,7 @@ checkpoint_store::draft& checkpoint_store::draft_of(const checkpoint_range& what
   if (!result)
     result.reset(new draft{
       {disk_, path_of(what.version),
-       checkpoint_format::file_bytes({what.parameter_count, what.slot_count, false}, 0)}});
+       checkpoint_format::file_bytes({what.parameter_count, what.slot_count, false}, {})}});
   return *result;
 }
 
@@ -181,8 +180,9 @@ checkpoint_file checkpoint_store::finish(const checkpoint& x) {
   drafts_.erase(drafts_.begin(), std::next(found));
   refuse_other_job(x);
   whole->place.attempt([&] {
-    whole->place.need(checkpoint_file_bytes(x, whole->out->parameter_count()));
-    whole->out->finish(x);
+    const auto texts = texts_of(x);
+    whole->place.need(checkpoint_file_bytes(x, whole->out->parameter_count(), texts));
+    whole->out->finish(x, texts);
     whole->out->sync();
   });
   whole->place.publish();
@@ -205,7 +205,7 @@ void checkpoint_store::refuse_other_job(const checkpoint& x) const {
 
 std::optional<std::string> checkpoint_store::job_of(uint64_t version) const {
   try {
-    return open(version).head().job_sha256;
+    return job_of_checkpoint(*disk_, path_of(version));
   } catch (const failure&) { // it cannot be used, whosever it was
     return std::nullopt;
   }

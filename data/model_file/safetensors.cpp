@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -25,22 +25,17 @@ static_assert(std::endian::native == std::endian::little,
 /// Bytes asked for at a time while it is not known whether the file is as long as it says.
 constexpr size_t read_bytes_step = size_t{1} << 20;
 
-/// Length of the header's own length at the start of the file.
-constexpr size_t length_bytes = 8;
+constexpr const char* damage_hint = "the file is damaged, or not a safetensors file";
 
 [[noreturn]] void refuse(const std::string& path, const std::string& reason) {
-  throw failure(failure_code::bad_data, reason, path,
-                "the file is damaged, or not a safetensors file");
+  throw failure(failure_code::bad_data, reason, path, damage_hint);
 }
 
 safetensors_header header_of(const parameter_layout& layout,
                              const std::map<std::string, std::string>& metadata) {
   safetensors_header result{metadata, {}};
   for (const auto& tensor : layout.tensors())
-    result.tensors.push_back(
-      {tensor.name,
-       {tensor.shape.begin(), tensor.shape.end()},
-       {tensor.offset * sizeof(float), (tensor.offset + tensor.size) * sizeof(float)}});
+    add_packed(result, tensor.name, "F32", {tensor.shape.begin(), tensor.shape.end()});
   return result;
 }
 
@@ -63,54 +58,23 @@ void read_elements(text_source& source, Container& out, size_t wanted, const std
 
 std::string read_header_text(text_source& source) {
   std::string length_text, result;
-  read_elements(source, length_text, length_bytes, "first 8 bytes");
+  read_elements(source, length_text, safetensors_length_bytes, "first 8 bytes");
   uint64_t length = 0;
-  for (size_t i = length_bytes; i-- > 0;)
-    length = length << 8 | static_cast<unsigned char>(length_text[i]);
+  std::memcpy(&length, length_text.data(), safetensors_length_bytes);
   if (length > safetensors_header_bytes_max)
     refuse(source.path(), "it does not begin as a model file does");
   read_elements(source, result, length, "header");
   return result;
 }
 
-/// Elements of a tensor: the product of its shape, as long as its bytes can be counted.
-size_t element_count(const safetensors_entry& tensor, const std::string& path) {
-  size_t result = 1;
-  for (auto extent : tensor.shape) {
-    if (extent == 0)
-      refuse(path, "tensor " + shown_text(tensor.name) + ": its shape holds a 0");
-    if (extent > std::numeric_limits<size_t>::max() / sizeof(float) / result)
-      refuse(path, "tensor " + shown_text(tensor.name) + ": its shape is too large");
-    result *= extent;
-  }
-  return result;
-}
-
-/// Appends a tensor whose data must begin where the layout ends.
-void append(parameter_layout& layout, const safetensors_entry& tensor, const std::string& path) {
-  auto begin = tensor.data_offsets[0], end = tensor.data_offsets[1];
-  auto expected = layout.size() * sizeof(float);
-  auto size = element_count(tensor, path) * sizeof(float);
-  if (begin != expected)
-    refuse(path, "tensor " + shown_text(tensor.name) + ": its data begin at offset " +
-                   std::to_string(begin) +
-                   (begin < expected ? ", inside" : ", after a hole behind") +
-                   " the data that end at " + std::to_string(expected));
-  if (end < begin || end - begin != size)
-    refuse(path, "tensor " + shown_text(tensor.name) + ": its offsets [" + std::to_string(begin) +
-                   ", " + std::to_string(end) + "] do not span the " + std::to_string(size) +
-                   " bytes of its shape");
-  std::vector<size_t> shape(tensor.shape.begin(), tensor.shape.end());
-  layout.add(tensor.name, shape.empty() ? std::vector<size_t>{1} : std::move(shape));
-}
-
 parameter_layout layout_of(std::vector<safetensors_entry> tensors, const std::string& path) {
-  std::stable_sort(tensors.begin(), tensors.end(), [](const auto& left, const auto& right) {
-    return left.data_offsets < right.data_offsets;
-  });
   parameter_layout result;
-  for (const auto& tensor : tensors)
-    append(result, tensor, path);
+  for (const auto& tensor : packed_tensors(std::move(tensors), path, damage_hint)) {
+    std::vector<size_t> shape(tensor.shape.begin(), tensor.shape.end());
+    if (std::ranges::find(shape, size_t{0}) != shape.end())
+      refuse(path, "tensor " + shown_text(tensor.name) + ": its shape holds a 0");
+    result.add(tensor.name, shape.empty() ? std::vector<size_t>{1} : std::move(shape));
+  }
   return result;
 }
 
@@ -129,11 +93,10 @@ std::string write_safetensors(atomic_file& file, const parameter_layout& layout,
   if (values.size() != layout.size())
     throw std::invalid_argument("safetensors: " + std::to_string(values.size()) +
                                 " values for a layout of " + std::to_string(layout.size()));
-  const auto header = safetensors_header_text(header_of(layout, metadata));
+  const auto front = safetensors_front(header_of(layout, metadata));
   sha256 digest;
-  file.need(length_bytes + header.size() + values.size() * sizeof(float));
-  file.append(safetensors_length(header.size()));
-  file.append(header);
+  file.need(front.size() + values.size() * sizeof(float));
+  file.append(front);
   for_each_logical_part(layout, values, [&](std::span<const float> part) {
     digest.update(std::as_bytes(part));
     file.append(std::as_bytes(part));

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -57,7 +59,7 @@ public:
     if (std::ranges::find(dtypes_, value) == dtypes_.end())
       refuse(in_tensor() + "its type is " + shown_text(value) + "; only " + listed_dtypes() +
                " can be read",
-             dtypes_.size() == 1 ? "convert the file to float32" : "");
+             hint_for_type());
     result_.tensors.back().dtype = std::move(value);
     return true;
   }
@@ -127,6 +129,14 @@ private:
     return result;
   }
 
+  /// Our own files say what they are, before their tensors.
+  std::string hint_for_type() const {
+    if (const auto format = result_.metadata.find("format");
+        format != result_.metadata.end() && format->second.starts_with("troupe-"))
+      return "the file is of the kind " + shown_text(format->second);
+    return dtypes_.size() == 1 ? "convert the file to float32" : "";
+  }
+
   std::string in_tensor() const {
     return "tensor " + shown_text(result_.tensors.back().name) + ": ";
   }
@@ -181,6 +191,18 @@ void require_utf8(const std::string& text) {
     throw std::invalid_argument("safetensors: " + shown_text(text) + " is not UTF-8");
 }
 
+/// Bytes of a tensor; nothing when they cannot be counted.
+std::optional<uint64_t> bytes_of(const safetensors_entry& tensor) {
+  const auto& dtype = tensor.dtype;
+  uint64_t result = dtype == "U8" ? 1 : dtype == "F32" || dtype == "I32" ? 4 : 8;
+  for (const auto extent : tensor.shape) {
+    if (extent > 0 && result > std::numeric_limits<uint64_t>::max() / extent)
+      return std::nullopt;
+    result *= extent;
+  }
+  return result;
+}
+
 nlohmann::ordered_json describe(const safetensors_entry& tensor) {
   require_utf8(tensor.name);
   if (tensor.name == "__metadata__")
@@ -205,7 +227,39 @@ safetensors_header parse_safetensors_header(std::string_view text, const std::st
   return std::move(events).take();
 }
 
-std::string safetensors_header_text(const safetensors_header& source) {
+std::vector<safetensors_entry> packed_tensors(std::vector<safetensors_entry> tensors,
+                                              const std::string& path, const std::string& hint) {
+  std::ranges::stable_sort(tensors, {}, &safetensors_entry::data_offsets);
+  uint64_t end = 0;
+  for (const auto& tensor : tensors) {
+    const auto require = [&](bool holds, const std::string& otherwise) {
+      if (!holds)
+        throw failure(failure_code::bad_data,
+                      "tensor " + shown_text(tensor.name) + ": " + otherwise, path, hint);
+    };
+    const auto bytes = bytes_of(tensor);
+    require(bytes.has_value(), "its shape is too large");
+    const auto [first, last] = std::pair{tensor.data_offsets[0], tensor.data_offsets[1]};
+    require(first == end, "its data begin at offset " + std::to_string(first) +
+                            (first < end ? ", inside" : ", after a hole behind") +
+                            " the data that end at " + std::to_string(end));
+    require(last >= first && last - first == *bytes,
+            "its offsets [" + std::to_string(first) + ", " + std::to_string(last) +
+              "] do not span the " + std::to_string(*bytes) + " bytes of its shape");
+    end = last;
+  }
+  return tensors;
+}
+
+void add_packed(safetensors_header& header, std::string name, std::string dtype,
+                std::vector<uint64_t> shape) {
+  const auto begin = header.tensors.empty() ? 0 : header.tensors.back().data_offsets[1];
+  auto& added = header.tensors.emplace_back(
+    safetensors_entry{std::move(name), std::move(shape), {}, std::move(dtype)});
+  added.data_offsets = {begin, begin + bytes_of(added).value()};
+}
+
+std::string safetensors_front(const safetensors_header& source, size_t bytes_min) {
   auto header = nlohmann::ordered_json::object();
   for (const auto& [name, text] : source.metadata) {
     require_utf8(name);
@@ -214,15 +268,11 @@ std::string safetensors_header_text(const safetensors_header& source) {
   }
   for (const auto& tensor : source.tensors)
     header[tensor.name] = describe(tensor);
-  auto result = header.dump();
-  result.resize((result.size() + 7) / 8 * 8, ' ');
-  return result;
-}
-
-std::array<std::byte, 8> safetensors_length(size_t header_bytes) {
-  std::array<std::byte, 8> result;
-  for (size_t i = 0; i < result.size(); ++i)
-    result[i] = static_cast<std::byte>(header_bytes >> (8 * i) & 0xff);
+  auto result = std::string(safetensors_length_bytes, '\0') + header.dump();
+  result.resize((std::max(result.size(), bytes_min) + 7) / 8 * 8, ' ');
+  const uint64_t length = result.size() - safetensors_length_bytes;
+  for (size_t i = 0; i < safetensors_length_bytes; ++i)
+    result[i] = static_cast<char>(length >> (8 * i));
   return result;
 }
 

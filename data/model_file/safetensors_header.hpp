@@ -1,6 +1,7 @@
 // The JSON header of a safetensors file, as it stands there. The grammar is so small that it is
 // read as a stream of events: no document is built, nothing can nest deeper than the format does,
-// and a name that comes twice is seen.
+// and a name that comes twice is seen. All files that we write or read are packed: each tensor begins
+// where the one before it ends.
 
 #pragma once
 
@@ -45,12 +46,21 @@ safetensors_header
 parse_safetensors_header(std::string_view json, const std::string& path,
                          std::span<const std::string_view> dtypes = model_dtypes);
 
-/// The header as it stands in a file behind its length, padded with spaces so that both together
-/// fill whole groups of 8 bytes. Throws std::invalid_argument for a name or a text of the metadata
-/// that is not UTF-8, and for a tensor called "__metadata__".
-std::string safetensors_header_text(const safetensors_header& header);
+/// The tensors in the order of their data. Throws failure(bad_data), with `path` and `hint`, unless the
+/// offsets of each span the bytes of its shape and begin where the tensor before it ends.
+std::vector<safetensors_entry> packed_tensors(std::vector<safetensors_entry> tensors,
+                                              const std::string& path, const std::string& hint);
 
-/// The length of a header's text, as it stands in the first 8 bytes of a file.
-std::array<std::byte, 8> safetensors_length(size_t header_bytes);
+/// Adds a tensor behind the others.
+void add_packed(safetensors_header& header, std::string name, std::string dtype,
+                std::vector<uint64_t> shape);
+
+/// Bytes of the number that a file begins with: the length of its header.
+inline constexpr size_t safetensors_length_bytes = 8;
+
+/// A file's first bytes: the length of the header and the header, padded with spaces to whole groups of 8
+/// bytes, `bytes_min` at least. Throws std::invalid_argument for a name or a text of the metadata that is
+/// not UTF-8, and for a tensor called "__metadata__".
+std::string safetensors_front(const safetensors_header& header, size_t bytes_min = 0);
 
 } // namespace troupe

@@ -63,9 +63,9 @@ std::vector<history_figure> evaluated_figures(const result_figures& x) {
   return result;
 }
 
-metric_figures figures_by_name(const history_row& row, size_t first) {
+metric_figures figures_by_name(const history_row& row) {
   auto result = row.metrics;
-  for (const auto& figure : common_figures().subspan(first))
+  for (const auto& figure : known_figures)
     if (const auto value = figure.in(row))
       result[figure.name] = value;
   return result;

@@ -72,8 +72,8 @@ inline std::vector<history_figure> history_figures(const history_row& row) {
 /// Those of validation rows, of test rows, and the job's metrics, as people read them.
 std::vector<history_figure> evaluated_figures(const result_figures& x = {});
 
-/// What a row has behind the first of `common_figures`, by name; and back.
-metric_figures figures_by_name(const history_row& row, size_t first = placed_figures().size());
+/// All figures of a row, by name; and back.
+metric_figures figures_by_name(const history_row& row);
 void set_figures(history_row& row, metric_figures figures);
 
 /// `epoch`, `steps` and the figures, for JSON.

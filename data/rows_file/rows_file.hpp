@@ -5,7 +5,6 @@
 
 #pragma once
 
-#include "data/disk/open_file.hpp"
 #include "data/rows_file/rows_header.hpp"
 #include "data/table/dataset.hpp"
 #include "data/table/row_reader.hpp"
@@ -33,7 +32,7 @@ public:
   /// compressed, no safetensors file, no file of rows, or when what it says of itself does not fit.
   explicit rows_file(const std::string& path);
 
-  const std::string& path() const noexcept { return path_; }
+  const std::string& path() const noexcept { return file_.path(); }
   const rows_header& header() const noexcept { return header_; }
 
   /// SHA-256 of the file up to its labels or targets, hexadecimal: the name of its content.
@@ -54,16 +53,13 @@ private:
   /// A chunk's tensors, in the order of its checksums.
   enum class chunk_part : uint8_t { features, targets };
 
-  /// Whether the file has all of it. Throws failure(io_error) when it cannot be read.
-  bool read_at(uint64_t place, std::span<std::byte> out) const;
   /// Reads `part` of chunk `number`, which lies at `place`, and holds it against its checksum.
   void read_part(uint64_t number, chunk_part part, uint64_t place, std::span<std::byte> out) const;
   void read_header();
   /// Of chunk `number`, whose part at `place` is not what it should be.
   [[noreturn]] void refuse_chunk(uint64_t number, const std::string& what, uint64_t place) const;
 
-  std::string path_;
-  open_file file_;
+  tensor_file file_;
   rows_header header_;
   rows_places places_;
   std::string fingerprint_;

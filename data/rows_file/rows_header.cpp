@@ -1,14 +1,11 @@
 #include "data/rows_file/rows_header.hpp"
 
-#include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -21,24 +18,6 @@ constexpr uint64_t chunk_bytes_wanted = uint64_t{1} << 20;
 std::string names_text(const std::vector<std::string>& names) {
   return nlohmann::json(names).dump();
 }
-
-/// Puts tensors one behind the other.
-class packer {
-public:
-  explicit packer(safetensors_header& header) : header_(header) {}
-
-  /// Where the tensor begins, counted from the first one.
-  uint64_t add(std::string name, std::string dtype, std::vector<uint64_t> shape, uint64_t bytes) {
-    const auto begin = std::exchange(end_, end_ + bytes);
-    header_.tensors.push_back({std::move(name), std::move(shape), {begin, end_}, std::move(dtype)});
-    return begin;
-  }
-  uint64_t end() const { return end_; }
-
-private:
-  safetensors_header& header_;
-  uint64_t end_ = 0;
-};
 
 } // namespace
 
@@ -56,26 +35,21 @@ rows_preamble preamble_of(const rows_header& x) {
     metadata["target_minimum"] = nlohmann::json(x.target_minimum).dump();
     metadata["target_maximum"] = nlohmann::json(x.target_maximum).dump();
   }
-  packer tensors{header};
-  rows_places places;
   const auto n = x.row_count, f = x.feature_count, m = x.chunk_count();
-  places.checksums = tensors.add("chunk_checksums", "U64", {m, 2}, m * 2 * sizeof(uint64_t));
-  places.means = tensors.add("column_means", "F64", {f}, f * sizeof(double));
-  places.squares = tensors.add("column_squares", "F64", {f}, f * sizeof(double));
-  places.targets = x.is_classification()
-                     ? tensors.add("labels", "I32", {n}, n * x.target_bytes())
-                     : tensors.add("targets", "F32", {n, x.target_count()}, n * x.target_bytes());
-  places.features = tensors.add("features", x.type == feature_type::u8 ? "U8" : "F32", {n, f},
-                                n * x.feature_bytes());
-  places.end = tensors.end();
-  const auto text = safetensors_header_text(header);
-  const auto length = safetensors_length(text.size());
-  rows_preamble result{
-    std::string(reinterpret_cast<const char*>(length.data()), length.size()) + text, places};
-  for (auto* place : {&result.places.checksums, &result.places.means, &result.places.squares,
-                      &result.places.targets, &result.places.features, &result.places.end})
-    *place += result.text.size();
-  return result;
+  add_packed(header, "chunk_checksums", "U64", {m, 2});
+  add_packed(header, "column_means", "F64", {f});
+  add_packed(header, "column_squares", "F64", {f});
+  if (x.is_classification())
+    add_packed(header, "labels", "I32", {n});
+  else
+    add_packed(header, "targets", "F32", {n, x.target_count()});
+  add_packed(header, "features", x.type == feature_type::u8 ? "U8" : "F32", {n, f});
+  auto text = safetensors_front(header);
+  const auto begin = [&](size_t tensor) {
+    return text.size() + header.tensors[tensor].data_offsets[0];
+  };
+  const rows_places places{begin(0), begin(1), begin(2), begin(3), begin(4)};
+  return {std::move(text), places};
 }
 
 uint64_t default_chunk_rows(uint64_t row_count, uint64_t feature_bytes) {
@@ -92,37 +66,19 @@ bool looks_like_safetensors(std::string_view start) {
 
 namespace {
 
-[[noreturn]] void refuse_header(const std::string& path, const std::string& reason,
-                                const std::string& hint = {}) {
-  throw failure(failure_code::bad_data, reason, path,
-                hint.empty() ? "the file is damaged: make it anew with 'troupe data convert'"
-                             : hint);
-}
-
-uint64_t bytes_of_dtype(std::string_view dtype) {
-  return dtype == "U8" ? 1 : dtype == "F32" || dtype == "I32" ? 4 : 8;
-}
-
 /// Reads a header's facts, each of which it refuses when it cannot be.
 class header_parser {
 public:
-  header_parser(const safetensors_header& header, uint64_t header_bytes, uint64_t file_bytes,
-                const std::string& path)
-    : header_(header), header_bytes_(header_bytes), file_bytes_(file_bytes), path_(path) {
-    for (const auto& tensor : header.tensors)
-      tensors_.emplace(tensor.name, &tensor);
-  }
+  explicit header_parser(const tensor_file& file) : file_(file) {}
 
   parsed_rows parse() {
-    if (const auto found = header_.metadata.find("format");
-        found == header_.metadata.end() || found->second != rows_format_name)
-      refuse_header(
-        path_, "the file holds tensors, but no rows for training",
+    if (file_.metadata("format") != rows_format_name)
+      file_.refuse(
+        "the file holds tensors, but no rows for training",
         "a model? 'troupe inspect' shows one; rows are written by 'troupe data convert'");
-    require_packed();
     parsed_rows result;
     auto& rows = result.header;
-    const auto& features = tensor("features", {"F32", "U8"}, 2);
+    const auto& features = file_.tensor("features", {"F32", "U8"}, 2);
     rows.row_count = features.shape[0];
     rows.feature_count = features.shape[1];
     rows.type = features.dtype == "U8" ? feature_type::u8 : feature_type::f32;
@@ -132,21 +88,16 @@ public:
             "1 to 16777216 columns are allowed");
     rows.chunk_rows = number("chunk_rows");
     if (rows.chunk_rows == 0 || rows.chunk_rows > rows.row_count)
-      refuse_header(path_, "its chunks would have " + std::to_string(rows.chunk_rows) +
-                             " rows of " + std::to_string(rows.row_count));
+      file_.refuse("its chunks would have " + std::to_string(rows.chunk_rows) + " rows of " +
+                   std::to_string(rows.row_count));
     rows.feature_names = names("features", rows.feature_count);
-    tell_targets(rows);
-    require_shape("chunk_checksums", {"U64"}, {rows.chunk_count(), 2});
-    require_shape("column_means", {"F64"}, {rows.feature_count});
-    require_shape("column_squares", {"F64"}, {rows.feature_count});
-    require(header_.tensors.size() == 5, {}, "a file of rows has five tensors");
+    require(file_.tensor_count() == 5, {}, "a file of rows has five tensors");
     auto& places = result.places;
-    places.checksums = place_of("chunk_checksums");
-    places.means = place_of("column_means");
-    places.squares = place_of("column_squares");
-    places.targets = place_of(rows.is_classification() ? "labels" : "targets");
-    places.features = place_of("features");
-    places.end = file_bytes_;
+    places.targets = tell_targets(rows);
+    places.checksums = require_shape("chunk_checksums", "U64", {rows.chunk_count(), 2});
+    places.means = require_shape("column_means", "F64", {rows.feature_count});
+    places.squares = require_shape("column_squares", "F64", {rows.feature_count});
+    places.features = features.data_offsets[0];
     // The fingerprint is of what lies before the rows: everything that tells of them.
     require(std::max({places.checksums, places.means, places.squares}) < places.targets &&
               places.targets < places.features,
@@ -157,35 +108,24 @@ public:
 private:
   void require(bool holds, const std::string& name, const std::string& rule) const {
     if (!holds)
-      refuse_header(path_, (name.empty() ? "" : "tensor " + shown_text(name) + ": ") + rule);
+      file_.refuse((name.empty() ? "" : "tensor " + shown_text(name) + ": ") + rule);
   }
 
-  const safetensors_entry& tensor(const std::string& name,
-                                  std::initializer_list<std::string_view> dtypes,
-                                  size_t extents) const {
-    const auto found = tensors_.find(name);
-    if (found == tensors_.end())
-      refuse_header(path_, "the tensor " + shown_text(name) + " is missing");
-    require(std::ranges::find(dtypes, found->second->dtype) != dtypes.end(), name,
-            "its type is " + found->second->dtype);
-    require(found->second->shape.size() == extents, name,
-            "its shape does not have " + std::to_string(extents) + " extents");
-    return *found->second;
+  /// Where the tensor begins.
+  uint64_t require_shape(const std::string& name, std::string_view dtype,
+                         const std::vector<uint64_t>& shape) const {
+    const auto& tensor = file_.tensor(name, {dtype}, shape.size());
+    require(tensor.shape == shape, name, "its shape does not fit the features'");
+    return tensor.data_offsets[0];
   }
 
-  void require_shape(const std::string& name, std::initializer_list<std::string_view> dtypes,
-                     const std::vector<uint64_t>& shape) const {
-    require(tensor(name, dtypes, shape.size()).shape == shape, name,
-            "its shape does not fit the features'");
-  }
-
-  void tell_targets(rows_header& rows) const {
+  /// Where they begin.
+  uint64_t tell_targets(rows_header& rows) const {
     rows.target_names = names("target", 0);
-    const bool has_labels = tensors_.contains("labels");
-    require(has_labels != tensors_.contains("targets"), {},
-            "there are to be either 'labels' or 'targets'");
+    const bool has_labels = file_.has("labels");
+    require(has_labels != file_.has("targets"), {}, "there are to be either 'labels' or 'targets'");
     if (has_labels) {
-      require_shape("labels", {"I32"}, {rows.row_count});
+      const auto place = require_shape("labels", "I32", {rows.row_count});
       rows.classes = names("classes", 0);
       require(rows.classes.size() >= 2, "labels",
               "it has " + std::to_string(rows.classes.size()) + " classes");
@@ -194,64 +134,26 @@ private:
       const auto total =
         std::accumulate(rows.class_rows.begin(), rows.class_rows.end(), uint64_t{0});
       require(total == rows.row_count, "labels", "the rows of its classes are not all rows");
-      return;
+      return place;
     }
     require(!rows.target_names.empty(), "targets", "it has no names");
-    require_shape("targets", {"F32"}, {rows.row_count, rows.target_names.size()});
+    const auto place = require_shape("targets", "F32", {rows.row_count, rows.target_names.size()});
     rows.target_minimum = real("target_minimum");
     rows.target_maximum = real("target_maximum");
     require(rows.target_minimum <= rows.target_maximum, "targets",
             "its least value is above its greatest");
-  }
-
-  // Each tensor takes the bytes of its shape, begins where the one before it ends, and the last one
-  // ends with the file.
-  void require_packed() const {
-    std::vector<const safetensors_entry*> order;
-    for (const auto& tensor : header_.tensors)
-      order.push_back(&tensor);
-    std::ranges::sort(order, {}, [](const auto* x) { return x->data_offsets; });
-    uint64_t end = 0;
-    for (const auto* x : order) {
-      auto bytes = bytes_of_dtype(x->dtype);
-      for (const auto extent : x->shape) {
-        require(extent > 0 && extent <= std::numeric_limits<uint64_t>::max() / bytes, x->name,
-                "its shape cannot be");
-        bytes *= extent;
-      }
-      require(x->data_offsets[0] == end, x->name, "it does not begin where others end");
-      require(x->data_offsets[1] >= end && x->data_offsets[1] - end == bytes, x->name,
-              "its offsets do not span the " + std::to_string(bytes) + " bytes of its shape");
-      end = x->data_offsets[1];
-    }
-    if (end != file_bytes_ - header_bytes_)
-      refuse_header(
-        path_,
-        "the file is " + std::to_string(file_bytes_) + " bytes long, but its tensors end " +
-          (end > file_bytes_ - header_bytes_ ? "behind" : "before") + " that, at byte " +
-          std::to_string(end) + " of the " + std::to_string(file_bytes_ - header_bytes_) +
-          " behind the header",
-        "was it copied to its end? 'ls -l' shows its size; else make it anew with 'troupe "
-        "data convert'");
-  }
-
-  uint64_t place_of(const std::string& name) const {
-    return header_bytes_ + tensors_.at(name)->data_offsets[0];
+    return place;
   }
 
   nlohmann::json value_of(const std::string& name) const {
-    const auto found = header_.metadata.find(name);
-    if (found == header_.metadata.end())
-      refuse_header(path_, "the metadata do not tell " + shown_text(name));
-    auto result = nlohmann::json::parse(found->second, nullptr, false);
+    auto result = nlohmann::json::parse(file_.metadata(name), nullptr, false);
     if (result.is_discarded())
       refuse_value(name);
     return result;
   }
 
   [[noreturn]] void refuse_value(const std::string& name) const {
-    refuse_header(path_, "the metadata's " + shown_text(name) + " is " +
-                           shown_text(header_.metadata.at(name)));
+    file_.refuse("the metadata's " + shown_text(name) + " is " + shown_text(file_.metadata(name)));
   }
 
   uint64_t number(const std::string& name) const {
@@ -295,18 +197,13 @@ private:
     return result;
   }
 
-  const safetensors_header& header_;
-  uint64_t header_bytes_;
-  uint64_t file_bytes_;
-  const std::string& path_;
-  std::map<std::string, const safetensors_entry*> tensors_;
+  const tensor_file& file_;
 };
 
 } // namespace
 
-parsed_rows parse_rows_header(const safetensors_header& header, uint64_t header_bytes,
-                              uint64_t file_bytes, const std::string& path) {
-  return header_parser{header, header_bytes, file_bytes, path}.parse();
+parsed_rows parse_rows_header(const tensor_file& file) {
+  return header_parser{file}.parse();
 }
 
 } // namespace troupe

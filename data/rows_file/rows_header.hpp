@@ -21,7 +21,7 @@
 
 #pragma once
 
-#include "data/model_file/safetensors_header.hpp"
+#include "data/model_file/tensor_file.hpp"
 
 #include <array>
 #include <cstddef>
@@ -79,7 +79,6 @@ struct rows_places {
   uint64_t squares = 0;
   uint64_t targets = 0; ///< labels or targets; here ends what the fingerprint is of
   uint64_t features = 0;
-  uint64_t end = 0; ///< the file's size
 };
 
 /// The file's first bytes, up to its checksums, and where the rest goes. Throws
@@ -97,20 +96,14 @@ uint64_t default_chunk_rows(uint64_t row_count, uint64_t feature_bytes);
 /// Whether a file that begins with `start` may be a safetensors file.
 bool looks_like_safetensors(std::string_view start);
 
-// What a file of rows says of itself, held against the file's size: the checks on its header.
-
 /// The rows that a header tells of, without checksums and statistics, and where all lies.
 struct parsed_rows {
   rows_header header;
   rows_places places;
 };
 
-/// `header_bytes` are the header's and those of its length, `file_bytes` the whole file's.
-///
 /// Throws failure(bad_data), naming the path and, where there is one, the tensor, when the header is
-/// not that of a file of rows, when shapes contradict each other, when tensors leave holes or
-/// overlap, and when the file is longer or shorter than they are.
-parsed_rows parse_rows_header(const safetensors_header& header, uint64_t header_bytes,
-                              uint64_t file_bytes, const std::string& path);
+/// not that of a file of rows, and when shapes contradict each other.
+parsed_rows parse_rows_header(const tensor_file& file);
 
 } // namespace troupe

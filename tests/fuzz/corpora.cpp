@@ -195,8 +195,7 @@ void add_checkpoints(corpora& out) {
     write_checkpoint(disk, "a", x);
     const auto& file = disk.files["a"];
     out.add("checkpoint", {reinterpret_cast<const char*>(file.data()), file.size()});
-    const auto record = checkpoint_record(x, shape_of(x));
-    out.add("checkpoint", {reinterpret_cast<const char*>(record.data()), record.size()});
+    out.add("checkpoint", texts_of(x).record);
   }
 }
 

@@ -38,8 +38,11 @@ LINKS = {"sigmoid": lambda z: 1 / (1 + numpy.exp(-z)),
          "softsign": lambda z: (1 + z / (1 + abs(z))) / 2}
 
 
+DTYPES = {"F32": "<f4", "F64": "<f8", "U8": "u1", "I32": "<i4", "U64": "<u8"}
+
+
 def load(path):
-    """The tensors by name, as float32 arrays, and the metadata."""
+    """The tensors by name, as arrays, and the metadata: of a model, a checkpoint, or rows for training."""
     content = open(path, "rb").read()
     start = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:start])
@@ -47,7 +50,7 @@ def load(path):
     tensors = {}
     for name, entry in header.items():
         first, last = entry["data_offsets"]
-        values = numpy.frombuffer(content[start + first:start + last], "<f4")
+        values = numpy.frombuffer(content[start + first:start + last], DTYPES[entry["dtype"]])
         tensors[name] = values.reshape(entry["shape"])
     return tensors, metadata
 

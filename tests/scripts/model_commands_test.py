@@ -37,6 +37,29 @@ class ModelCommands(OneFolderTest):
         cls.model = str(cls.folder / "run" / "model.safetensors")
 
     @unittest.skipUnless(numpy, "needs NumPy: apt-get install python3-numpy")
+    def test_numpy_reads_a_checkpoint(self):
+        """Its parameters are those of the model file, its record and history those of the run."""
+        summary = self.train(JOB, "training.epochs=3", "training.steps=60", "checkpoint.every_steps=20",
+                             "output.directory=kept")
+        model, _ = model_file.load(self.folder / "kept" / "model.safetensors")
+        tensors, metadata = model_file.load(self.folder / "kept" / "checkpoint-000000000060.troupe")
+        flat = numpy.concatenate([values.ravel() for values in model.values()])
+        self.assertEqual(tensors["parameters"].tobytes(), flat.tobytes())
+        self.assertEqual(tensors["optimizer_slots"].shape, (2, flat.size))
+        self.assertTrue((tensors["optimizer_slots"][1] >= 0).all())  # Adam's mean squares
+        self.assertEqual(tensors["chunk_checksums"].shape, (3, -(-flat.size // 2**18), 16))
+        self.assertEqual(set(tensors), {"parameters", "optimizer_slots", "chunk_checksums", "record", "history.csv",
+                                        "checksum"})
+        self.assertEqual(metadata, {"format": "troupe-checkpoint-3", "job_sha256": summary["job_sha256"]})
+        record = json.loads(tensors["record"].tobytes())
+        self.assertEqual((record["version"], record["arithmetic"]), (60, summary["arithmetic"]))
+        self.assertEqual(len(record["replicas"]), summary["replicas"])
+        history = (self.folder / "kept" / "history.csv").read_text()
+        kept = tensors["history.csv"].tobytes().decode()
+        self.assertIn("\n", kept)
+        self.assertTrue(history.startswith(kept), kept)
+
+    @unittest.skipUnless(numpy, "needs NumPy: apt-get install python3-numpy")
     def test_numpy_predicts_and_judges_the_same(self):
         rows = numpy.loadtxt(DIGITS, delimiter=",", dtype=numpy.float32)
         tensors, metadata = model_file.load(self.model)

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 
 namespace troupe::test {
@@ -28,6 +29,17 @@ failure failure_of(const Action& action) {
   auto result = failure_of(action, none);
   EXPECT_NE(result.reason(), none);
   return result;
+}
+
+/// The text of the std::invalid_argument that `action` throws; empty when it throws nothing.
+template <class Action>
+std::string complaint_of(const Action& action) {
+  try {
+    action();
+  } catch (const std::invalid_argument& problem) {
+    return problem.what();
+  }
+  return {};
 }
 
 } // namespace troupe::test

@@ -51,6 +51,7 @@ inline checkpoint some_checkpoint(uint64_t version, const some_checkpoint_option
   first.train_loss = 0.7;
   first.train_accuracy = 0.5;
   first.test_accuracy = first.validation_accuracy = 0.25;
+  first.metrics = {{"test_auc", {}}, {"validation_auc", {}}};
   auto& second = x.history[1];
   second = first;
   second.epoch = 2;

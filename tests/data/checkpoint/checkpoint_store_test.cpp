@@ -4,6 +4,7 @@
 #include "data/checkpoint/checkpoint_store.hpp"
 
 #include "data/checkpoint/checkpoint.hpp"
+#include "data/checkpoint/checkpoint_layout.hpp"
 #include "data/checkpoint/checkpoint_output.hpp"
 #include "data/text/failure.hpp"
 #include "tests/support/contains.hpp"
@@ -31,7 +32,7 @@ protected:
 
   void damage(uint64_t version) {
     auto& bytes = where->files.at(make().path_of(version));
-    bytes[bytes.size() / 2] ^= std::byte{1};
+    bytes[checkpoint_format::start_bytes] ^= std::byte{1}; // of the parameters
   }
 
   std::shared_ptr<plain_disk> where = std::make_shared<plain_disk>();
@@ -166,7 +167,8 @@ TEST_F(checkpoint_stores, a_full_disk_is_told_with_need_and_room) {
   where->error_number = ENOSPC;
   const auto error = test::failure_of([&] { store.write(some_checkpoint(2)); });
   EXPECT_EQ(error.code(), failure_code::io_error);
-  const auto need = std::to_string(checkpoint_file_bytes(some_checkpoint(2), 5));
+  const auto x = some_checkpoint(2);
+  const auto need = std::to_string(checkpoint_file_bytes(x, 5, texts_of(x)));
   EXPECT_TRUE(error.reason().ends_with(": " + need + " bytes needed, 1000 available"))
     << error.reason();
   EXPECT_EQ(error.hint(), "free some space or write elsewhere");

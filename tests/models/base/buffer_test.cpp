@@ -2,8 +2,8 @@
 #include "models/base/element_window.hpp"
 #include "models/base/saved_state.hpp"
 #include "models/base/tensor.hpp"
-#include "tests/support/complaint_of.hpp"
 #include "tests/support/contains.hpp"
+#include "tests/support/failure_of.hpp"
 
 #include <gtest/gtest.h>
 

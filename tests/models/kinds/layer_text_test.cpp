@@ -3,7 +3,7 @@
 #include "models/kinds/chain_kind.hpp"
 #include "models/kinds/model_kinds.hpp"
 #include "models/kinds/option.hpp"
-#include "tests/support/complaint_of.hpp"
+#include "tests/support/failure_of.hpp"
 
 #include <gtest/gtest.h>
 

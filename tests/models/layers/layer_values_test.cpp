@@ -4,7 +4,7 @@
 #include "models/kinds/chain_kind.hpp"
 #include "models/verify/verify.hpp"
 #include "tests/models/layers/chains.hpp"
-#include "tests/support/complaint_of.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>

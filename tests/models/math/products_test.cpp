@@ -3,8 +3,8 @@
 #include "models/math/products.hpp"
 
 #include "models/base/random.hpp"
-#include "tests/support/complaint_of.hpp"
 #include "tests/support/contains.hpp"
+#include "tests/support/failure_of.hpp"
 
 #include <gtest/gtest.h>
 #include <xtensor-blas/xlinalg.hpp>

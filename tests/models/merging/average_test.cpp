@@ -5,7 +5,7 @@
 #include "models/merging/regression_mean.hpp"
 #include "models/network/neural_network.hpp"
 #include "models/solvers/least_squares.hpp"
-#include "tests/support/complaint_of.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/models.hpp"
 
 #include <gtest/gtest.h>

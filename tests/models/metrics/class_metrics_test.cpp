@@ -7,8 +7,8 @@
 #include "models/metrics/metric_set.hpp"
 #include "models/metrics/prediction_sums.hpp"
 #include "models/network/neural_network.hpp"
-#include "tests/support/complaint_of.hpp"
 #include "tests/support/contains.hpp"
+#include "tests/support/failure_of.hpp"
 #include "tests/support/reference.hpp"
 
 #include <gtest/gtest.h>
