@@ -58,6 +58,8 @@ class ModelCommands(OneFolderTest):
         kept = tensors["history.csv"].tobytes().decode()
         self.assertIn("\n", kept)
         self.assertTrue(history.startswith(kept), kept)
+        run = self.troupe("inspect", "kept/checkpoint-000000000060.troupe", code=65)
+        self.assertIn("the file is of the kind 'troupe-checkpoint-3'", run.stderr)
 
     @unittest.skipUnless(numpy, "needs NumPy: apt-get install python3-numpy")
     def test_numpy_predicts_and_judges_the_same(self):
