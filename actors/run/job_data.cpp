@@ -48,10 +48,6 @@ void require_libsvm(const data_options& x, const std::string& path) {
                   "leave it out, or say what the file is: data.format = \"libsvm\"");
 }
 
-char letter_of(const std::string& text) {
-  return text.empty() ? '\0' : text.front();
-}
-
 read_options reading_of(const job& whole) {
   const auto& x = whole.data;
   read_options options;
@@ -157,16 +153,12 @@ dataset make_synthetic(const job& x) {
                                                             : make_regression(x.data, x.seed);
 }
 
-prepare_options options_of(const job& x, size_t chunk_rows) {
-  return {x.seed, x.data, x.data.standardize, chunk_rows};
-}
-
 prepared_data prepare_in_memory(const job& x, dataset source) {
   size_t chunk_rows = 0;
   if (x.data.shuffle == shuffle_kind::lanes)
     chunk_rows = x.data.lanes.chunk_rows.value_or(
       default_chunk_rows(source.row_count, source.feature_count * sizeof(float)));
-  return prepare(std::move(source), options_of(x, chunk_rows));
+  return prepare(std::move(source), {x.seed, x.data, x.data.standardize, chunk_rows});
 }
 
 void require_chunks(const job& x, const rows_file& file) {
@@ -190,7 +182,7 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
     require_no_choice(x.data, x.data.file);
     rows_file file{x.data.file};
     require_chunks(x, file);
-    result = prepare_stored(std::move(file), options_of(x, 0));
+    result = prepare_stored(std::move(file), {x.seed, x.data, x.data.standardize});
   } else {
     auto source = synthetic ? make_synthetic(x) : read_rows_of(x);
     reading_stop::check();
@@ -210,8 +202,7 @@ std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source) 
 }
 
 csv_dialect dialect_of(const cell_options& x) {
-  return {letter_of(x.separator), letter_of(x.quote), letter_of(x.decimal), letter_of(x.comment),
-          x.skip_lines};
+  return {x.separator[0], x.quote[0], x.decimal[0], x.comment[0], x.skip_lines}; // of none: 0
 }
 
 data_shape shape_of(const prepared_data& data) {

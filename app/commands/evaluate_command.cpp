@@ -98,21 +98,18 @@ run_rows rows_of_run(const std::string& folder, row_part part) {
   if (identity.find("data.fingerprint = " + fingerprint + '\n') == std::string::npos)
     throw failure(failure_code::mismatch, "the data are not those that the run was trained on",
                   loaded.value.data.file, "name a data file to evaluate on");
-  auto& rows = part == row_part::train  ? data.train
-               : part == row_part::test ? data.test
-                                        : data.validation;
-  if (rows.row_count == 0)
+  const auto [rows, source] = part == row_part::train ? std::pair{&data.train, data.stored.train}
+                              : part == row_part::test
+                                ? std::pair{&data.test, data.stored.test}
+                                : std::pair{&data.validation, data.stored.validation};
+  if (rows->row_count == 0)
     throw failure(failure_code::usage,
                   "the run kept no rows for " +
                     std::string{part == row_part::validation ? "validation" : "testing"},
                   folder, "add a data file, or choose other rows: --rows train");
-  if (data.stays_in_file() && rows.features.empty()) {
-    const auto& source = part == row_part::train  ? *data.stored.train
-                         : part == row_part::test ? *data.stored.test
-                                                  : *data.stored.validation;
-    rows = in_memory(source, std::move(rows));
-  }
-  return {std::move(rows), loaded.value.data.file};
+  if (data.stays_in_file() && rows->features.empty())
+    *rows = in_memory(*source, std::move(*rows));
+  return {std::move(*rows), loaded.value.data.file};
 }
 
 using json = nlohmann::ordered_json;

@@ -36,39 +36,6 @@ namespace {
 // int64 of shape (rows), the classes' own values when all are whole numbers, else their numbers
 // counted from 0.
 
-class prediction_writer {
-public:
-  /// `path` ends in .csv or .npy, or is empty for standard output. The model must outlive this.
-  /// Throws failure: usage for another ending, and for probabilities of a regression; what
-  /// atomic_file throws.
-  prediction_writer(const saved_model& model, const std::string& path, bool probabilities);
-
-  /// Appends rows of predictions (N x K).
-  void write(std::span<const float> predictions);
-
-  /// The end: a file takes its name.
-  void finish();
-
-  /// Whether class numbers stand for classes: NPY of classes that are no whole numbers.
-  bool numbers_classes() const { return is_npy_ && labels_only() && class_values_.empty(); }
-
-private:
-  bool labels_only() const { return model_.is_classification() && !probabilities_; }
-  void write_csv(std::span<const float> predictions);
-  void write_npy(std::span<const float> predictions);
-  std::string csv_header_line() const;
-  std::string npy_header(uint64_t row_count) const;
-  void send(std::string_view bytes);
-
-  const saved_model& model_;
-  bool probabilities_;
-  bool is_npy_ = false;
-  std::optional<atomic_file> file_;   ///< none: standard output
-  std::vector<int64_t> class_values_; ///< of classes that are all whole numbers
-  uint64_t row_count_ = 0;
-  std::string text_; ///< of one part; kept for its memory
-};
-
 static_assert(std::endian::native == std::endian::little, "NPY is written as it lies in memory");
 
 /// Room for the row count, which is known at the end only; a multiple of 64, as NPY asks.
@@ -115,105 +82,125 @@ std::string_view bytes_of(const std::vector<int64_t>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t)};
 }
 
-prediction_writer::prediction_writer(const saved_model& model, const std::string& path,
-                                     bool probabilities)
-  : model_(model),
-    probabilities_(probabilities),
-    is_npy_(path.ends_with(".npy")),
-    class_values_(whole_numbers(model.classes)) {
-  if (probabilities && !model.is_classification())
-    throw failure(failure_code::usage, "--probabilities needs a model of classes", model.path,
-                  "this one predicts numbers: leave it out");
-  if (!path.empty() && !is_npy_ && !path.ends_with(".csv"))
-    throw failure(failure_code::usage, "'" + path + "' ends neither in .csv nor in .npy", {},
-                  "the ending decides the format");
-  if (!path.empty())
-    file_.emplace(path);
-  send(is_npy_ ? npy_header(0) : csv_header_line());
-}
-
-std::string prediction_writer::csv_header_line() const {
-  std::string result;
-  for (const auto& name : model_.target_names) {
-    auto shown = is_index(name) ? std::string{"prediction"} : name;
-    if (is_index(name) && model_.target_names.size() > 1)
-      shown += " " + name;
-    result += (result.empty() ? "" : ",") + cell_text(shown);
+class prediction_writer {
+public:
+  /// `path` ends in .csv or .npy, or is empty for standard output. The model must outlive this.
+  /// Throws failure: usage for another ending, and for probabilities of a regression; what
+  /// atomic_file throws.
+  prediction_writer(const saved_model& model, const std::string& path, bool probabilities)
+    : model_(model),
+      probabilities_(probabilities),
+      is_npy_(path.ends_with(".npy")),
+      class_values_(whole_numbers(model.classes)) {
+    if (probabilities && !model.is_classification())
+      throw failure(failure_code::usage, "--probabilities needs a model of classes", model.path,
+                    "this one predicts numbers: leave it out");
+    if (!path.empty() && !is_npy_ && !path.ends_with(".csv"))
+      throw failure(failure_code::usage, "'" + path + "' ends neither in .csv nor in .npy", {},
+                    "the ending decides the format");
+    if (!path.empty())
+      file_.emplace(path);
+    send(is_npy_ ? npy_header(0) : csv_header_line());
   }
-  if (probabilities_)
-    for (const auto& name : model_.classes)
-      result += ',' + cell_text("p(" + name + ')');
-  return result + '\n';
-}
 
-std::string prediction_writer::npy_header(uint64_t row_count) const {
-  const auto shape = labels_only() ? "(" + std::to_string(row_count) + ",)"
-                                   : "(" + std::to_string(row_count) + ", " +
-                                       std::to_string(model_.prediction_count()) + ")";
-  std::string result{"\x93NUMPY\x01\x00", 8};
-  constexpr auto length = npy_header_bytes - 10;
-  result += static_cast<char>(length);
-  result += '\0';
-  result += std::string{"{'descr': '"} + (labels_only() ? "<i8" : "<f4") +
-            "', 'fortran_order': False, 'shape': " + shape + ", }";
-  result.resize(npy_header_bytes - 1, ' ');
-  return result + '\n';
-}
+  /// Appends rows of predictions (N x K).
+  void write(std::span<const float> predictions) {
+    if (is_npy_)
+      write_npy(predictions);
+    else
+      write_csv(predictions);
+    row_count_ += predictions.size() / model_.prediction_count();
+  }
 
-void prediction_writer::send(std::string_view bytes) {
-  if (file_)
-    file_->append(bytes);
-  else
-    print_result(bytes);
-}
+  /// The end: a file takes its name.
+  void finish() {
+    if (!file_)
+      return;
+    if (is_npy_) {
+      const auto header = npy_header(row_count_);
+      file_->write_at(0, std::as_bytes(std::span{header}));
+    }
+    file_->publish();
+  }
 
-void prediction_writer::write(std::span<const float> predictions) {
-  if (is_npy_)
-    write_npy(predictions);
-  else
-    write_csv(predictions);
-  row_count_ += predictions.size() / model_.prediction_count();
-}
+  /// Whether class numbers stand for classes: NPY of classes that are no whole numbers.
+  bool numbers_classes() const { return is_npy_ && labels_only() && class_values_.empty(); }
 
-void prediction_writer::write_csv(std::span<const float> predictions) {
-  const auto columns = model_.prediction_count();
-  text_.clear();
-  for (size_t begin = 0; begin < predictions.size(); begin += columns) {
-    const auto row = predictions.subspan(begin, columns);
-    if (model_.is_classification())
-      text_ += cell_text(model_.classes[likeliest_class(row)]);
+private:
+  bool labels_only() const { return model_.is_classification() && !probabilities_; }
+  void write_csv(std::span<const float> predictions) {
+    const auto columns = model_.prediction_count();
+    text_.clear();
+    for (size_t begin = 0; begin < predictions.size(); begin += columns) {
+      const auto row = predictions.subspan(begin, columns);
+      if (model_.is_classification())
+        text_ += cell_text(model_.classes[likeliest_class(row)]);
+      if (!labels_only())
+        for (size_t j = 0; j < columns; ++j) {
+          if (j > 0 || model_.is_classification())
+            text_ += ',';
+          append_number(text_, row[j]);
+        }
+      text_ += '\n';
+    }
+    send(text_);
+  }
+
+  void write_npy(std::span<const float> predictions) {
     if (!labels_only())
-      for (size_t j = 0; j < columns; ++j) {
-        if (j > 0 || model_.is_classification())
-          text_ += ',';
-        append_number(text_, row[j]);
-      }
-    text_ += '\n';
+      return send({reinterpret_cast<const char*>(predictions.data()), predictions.size_bytes()});
+    const auto columns = model_.prediction_count();
+    std::vector<int64_t> labels;
+    for (size_t begin = 0; begin < predictions.size(); begin += columns) {
+      const auto label = likeliest_class(predictions.subspan(begin, columns));
+      labels.push_back(class_values_.empty() ? static_cast<int64_t>(label) : class_values_[label]);
+    }
+    send(bytes_of(labels));
   }
-  send(text_);
-}
 
-void prediction_writer::write_npy(std::span<const float> predictions) {
-  if (!labels_only())
-    return send({reinterpret_cast<const char*>(predictions.data()), predictions.size_bytes()});
-  const auto columns = model_.prediction_count();
-  std::vector<int64_t> labels;
-  for (size_t begin = 0; begin < predictions.size(); begin += columns) {
-    const auto label = likeliest_class(predictions.subspan(begin, columns));
-    labels.push_back(class_values_.empty() ? static_cast<int64_t>(label) : class_values_[label]);
+  std::string csv_header_line() const {
+    std::string result;
+    for (const auto& name : model_.target_names) {
+      auto shown = is_index(name) ? std::string{"prediction"} : name;
+      if (is_index(name) && model_.target_names.size() > 1)
+        shown += " " + name;
+      result += (result.empty() ? "" : ",") + cell_text(shown);
+    }
+    if (probabilities_)
+      for (const auto& name : model_.classes)
+        result += ',' + cell_text("p(" + name + ')');
+    return result + '\n';
   }
-  send(bytes_of(labels));
-}
 
-void prediction_writer::finish() {
-  if (!file_)
-    return;
-  if (is_npy_) {
-    const auto header = npy_header(row_count_);
-    file_->write_at(0, std::as_bytes(std::span{header}));
+  std::string npy_header(uint64_t row_count) const {
+    const auto shape = labels_only() ? "(" + std::to_string(row_count) + ",)"
+                                     : "(" + std::to_string(row_count) + ", " +
+                                         std::to_string(model_.prediction_count()) + ")";
+    std::string result{"\x93NUMPY\x01\x00", 8};
+    constexpr auto length = npy_header_bytes - 10;
+    result += static_cast<char>(length);
+    result += '\0';
+    result += std::string{"{'descr': '"} + (labels_only() ? "<i8" : "<f4") +
+              "', 'fortran_order': False, 'shape': " + shape + ", }";
+    result.resize(npy_header_bytes - 1, ' ');
+    return result + '\n';
   }
-  file_->publish();
-}
+
+  void send(std::string_view bytes) {
+    if (file_)
+      file_->append(bytes);
+    else
+      print_result(bytes);
+  }
+
+  const saved_model& model_;
+  bool probabilities_;
+  bool is_npy_ = false;
+  std::optional<atomic_file> file_;   ///< none: standard output
+  std::vector<int64_t> class_values_; ///< of classes that are all whole numbers
+  uint64_t row_count_ = 0;
+  std::string text_; ///< of one part; kept for its memory
+};
 
 void require_text_model(const saved_model& model) {
   if (!model.reads_text)

@@ -129,10 +129,8 @@ private:
            plural(window_chunks_of(resolved_), "chunk") + " of " + plural(shape_.chunk_rows, "row");
   }
 
-  std::vector<size_t> class_counts() const { return shape_.class_rows; }
-
   std::string classes() const {
-    const auto counts = class_counts();
+    const auto& counts = shape_.class_rows;
     auto result = plural(counts.size(), "class", "es") + " (";
     for (size_t i = 0; i < std::min(counts.size(), classes_shown_max); ++i)
       result += (i == 0 ? "" : ", ") + shown_text(data_.train.classes[i]) + " in " +

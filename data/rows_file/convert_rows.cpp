@@ -29,41 +29,6 @@ namespace troupe {
 
 namespace {
 
-/// Rows in random order without all of them in memory: each goes to one of many files without names,
-/// by chance; then each of these is read and shuffled in memory. All orders are equally likely but
-/// for the seed's limits, and the order is a function of (seed, rows, bytes of a row).
-class bucket_shuffle {
-public:
-  /// The files lie in `folder`, and take as much of its disk as the rows as float32.
-  bucket_shuffle(const std::string& folder, uint64_t seed, const rows_header& header);
-
-  /// Throws failure(io_error) when the disk is full.
-  void append(const rows_part& rows);
-
-  /// Gives all rows to `out`, in random order.
-  void drain(rows_writer& out);
-
-private:
-  struct closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  struct pile {
-    std::unique_ptr<std::FILE, closer> file;
-    uint64_t row_count = 0;
-  };
-
-  [[noreturn]] void fail(const std::string& what) const;
-
-  std::string folder_;
-  uint64_t seed_;
-  uint64_t feature_count_;
-  uint64_t target_count_; ///< 0: a label
-  uint64_t words_;        ///< of 4 bytes, of a row
-  uint64_t appended_ = 0;
-  std::vector<pile> buckets_;
-  std::vector<float> row_;
-};
-
 /// What is shuffled in memory at once, and how many files there may be: each has a buffer of 4 KiB.
 constexpr uint64_t bucket_bytes_wanted = uint64_t{32} << 20;
 constexpr uint64_t buckets_max = 512;
@@ -81,81 +46,174 @@ std::FILE* nameless_file(const std::string& folder) {
   return ::fdopen(number, "w+b");
 }
 
-bucket_shuffle::bucket_shuffle(const std::string& folder, uint64_t seed, const rows_header& header)
-  : folder_(folder),
-    seed_(seed),
-    feature_count_(header.feature_count),
-    target_count_(header.target_count()),
-    words_(feature_count_ + std::max<uint64_t>(target_count_, 1)),
-    row_(words_) {
-  const auto bytes = header.row_count * words_ * sizeof(float);
-  buckets_.resize(std::clamp<uint64_t>(bytes / bucket_bytes_wanted + 1, 1, buckets_max));
-  for (auto& bucket : buckets_) {
-    bucket.file.reset(nameless_file(folder));
-    if (!bucket.file)
-      fail("cannot make a file for rows on their way");
-  }
-}
-
-void bucket_shuffle::fail(const std::string& what) const {
-  throw failure(failure_code::io_error, what + ": " + std::generic_category().message(errno),
-                folder_, "shuffling needs as much of the disk again as the rows");
-}
-
-void bucket_shuffle::append(const rows_part& rows) {
-  const random_sequence sequence{seed_, random_purpose::shuffle_chunks, 0};
-  for (size_t i = 0; i * feature_count_ < rows.features.size(); ++i) {
-    copy_values(rows.features.subspan(i * feature_count_, feature_count_), row_.begin());
-    const auto targets = row_.begin() + static_cast<std::ptrdiff_t>(feature_count_);
-    if (target_count_ == 0)
-      *targets = std::bit_cast<float>(rows.labels[i]);
-    else
-      copy_values(rows.targets.subspan(i * target_count_, target_count_), targets);
-    const auto word = sequence.block(static_cast<uint32_t>(appended_++))[0];
-    auto& bucket = buckets_[uint64_t{word} * buckets_.size() >> 32];
-    if (std::fwrite(row_.data(), sizeof(float), words_, bucket.file.get()) != words_)
-      fail("cannot write rows on their way");
-    ++bucket.row_count;
-  }
-}
-
-void bucket_shuffle::drain(rows_writer& out) {
-  for (size_t b = 0; b < buckets_.size(); ++b) {
-    auto& bucket = buckets_[b];
-    std::vector<float> rows(bucket.row_count * words_);
-    std::rewind(bucket.file.get());
-    if (std::fread(rows.data(), sizeof(float), rows.size(), bucket.file.get()) != rows.size())
-      fail("cannot read rows on their way");
-    bucket.file.reset();
-    const auto order = random_permutation({seed_, random_purpose::shuffle_window, b},
-                                          static_cast<uint32_t>(bucket.row_count));
-    for (const auto number : order) {
-      const auto row = std::span<const float>{rows}.subspan(number * words_, words_);
-      const auto label = std::bit_cast<int32_t>(row[feature_count_]);
-      if (target_count_ == 0)
-        out.append({row.first(feature_count_), {&label, 1}, {}});
-      else
-        out.append({row.first(feature_count_), {}, row.subspan(feature_count_)});
+/// Rows in random order without all of them in memory: each goes to one of many files without names,
+/// by chance; then each of these is read and shuffled in memory. All orders are equally likely but
+/// for the seed's limits, and the order is a function of (seed, rows, bytes of a row).
+class bucket_shuffle {
+public:
+  /// The files lie in `folder`, and take as much of its disk as the rows as float32.
+  bucket_shuffle(const std::string& folder, uint64_t seed, const rows_header& header)
+    : folder_(folder),
+      seed_(seed),
+      feature_count_(header.feature_count),
+      target_count_(header.target_count()),
+      words_(feature_count_ + std::max<uint64_t>(target_count_, 1)),
+      row_(words_) {
+    const auto bytes = header.row_count * words_ * sizeof(float);
+    buckets_.resize(std::clamp<uint64_t>(bytes / bucket_bytes_wanted + 1, 1, buckets_max));
+    for (auto& bucket : buckets_) {
+      bucket.file.reset(nameless_file(folder));
+      if (!bucket.file)
+        fail("cannot make a file for rows on their way");
     }
   }
-}
+
+  /// Throws failure(io_error) when the disk is full.
+  void append(const rows_part& rows) {
+    const random_sequence sequence{seed_, random_purpose::shuffle_chunks, 0};
+    for (size_t i = 0; i * feature_count_ < rows.features.size(); ++i) {
+      copy_values(rows.features.subspan(i * feature_count_, feature_count_), row_.begin());
+      const auto targets = row_.begin() + static_cast<std::ptrdiff_t>(feature_count_);
+      if (target_count_ == 0)
+        *targets = std::bit_cast<float>(rows.labels[i]);
+      else
+        copy_values(rows.targets.subspan(i * target_count_, target_count_), targets);
+      const auto word = sequence.block(static_cast<uint32_t>(appended_++))[0];
+      auto& bucket = buckets_[uint64_t{word} * buckets_.size() >> 32];
+      if (std::fwrite(row_.data(), sizeof(float), words_, bucket.file.get()) != words_)
+        fail("cannot write rows on their way");
+      ++bucket.row_count;
+    }
+  }
+
+  /// Gives all rows to `out`, in random order.
+  void drain(rows_writer& out) {
+    for (size_t b = 0; b < buckets_.size(); ++b) {
+      auto& bucket = buckets_[b];
+      std::vector<float> rows(bucket.row_count * words_);
+      std::rewind(bucket.file.get());
+      if (std::fread(rows.data(), sizeof(float), rows.size(), bucket.file.get()) != rows.size())
+        fail("cannot read rows on their way");
+      bucket.file.reset();
+      const auto order = random_permutation({seed_, random_purpose::shuffle_window, b},
+                                            static_cast<uint32_t>(bucket.row_count));
+      for (const auto number : order) {
+        const auto row = std::span<const float>{rows}.subspan(number * words_, words_);
+        const auto label = std::bit_cast<int32_t>(row[feature_count_]);
+        if (target_count_ == 0)
+          out.append({row.first(feature_count_), {&label, 1}, {}});
+        else
+          out.append({row.first(feature_count_), {}, row.subspan(feature_count_)});
+      }
+    }
+  }
+
+private:
+  struct closer {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  struct pile {
+    std::unique_ptr<std::FILE, closer> file;
+    uint64_t row_count = 0;
+  };
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw failure(failure_code::io_error, what + ": " + std::generic_category().message(errno),
+                  folder_, "shuffling needs as much of the disk again as the rows");
+  }
+
+  std::string folder_;
+  uint64_t seed_;
+  uint64_t feature_count_;
+  uint64_t target_count_; ///< 0: a label
+  uint64_t words_;        ///< of 4 bytes, of a row
+  uint64_t appended_ = 0;
+  std::vector<pile> buckets_;
+  std::vector<float> row_;
+};
 
 /// Finds out what a target column holds while its rows pass by: the classes and how many rows each
 /// has, or the range of its numbers. The rules are those of `to_dataset` (data/table/table.hpp);
 /// memory is for the different cells of a class column, not for rows.
 class target_survey {
 public:
-  target_survey(std::string source, std::string target_name, target_use use);
+  target_survey(std::string source, std::string target_name, target_use use)
+    : source_(std::move(source)),
+      target_name_(std::move(target_name)),
+      use_(use),
+      minimum_(std::numeric_limits<double>::infinity()),
+      maximum_(-std::numeric_limits<double>::infinity()) {}
 
   /// The cells of the next rows: one target each.
-  void add(const table_chunk& rows);
+  void add(const table_chunk& rows) {
+    for (size_t i = 0; i < rows.row_count; ++i) {
+      const auto number = rows.target_numbers[i];
+      ++row_count_;
+      if (std::isnan(number)) {
+        all_numbers_ = false;
+        if (use_ == target_use::numbers || gave_up_cells_)
+          throw failure(failure_code::bad_data,
+                        shown_text(rows.target_cells[i]) + " in the target " +
+                          shown_text(target_name_) + " is no number, as those before it are",
+                        source_, "are these classes? say so: --targets classes");
+      } else {
+        // As it will be stored: a float32.
+        minimum_ = std::min<double>(minimum_, static_cast<float>(number));
+        maximum_ = std::max<double>(maximum_, static_cast<float>(number));
+        all_whole_ = all_whole_ && std::trunc(number) == number;
+      }
+      if (keeps_cells()) {
+        if (rows_of_[rows.target_cells[i]]++ == 0)
+          cells_.push_back(rows.target_cells[i]);
+      } else if (!std::exchange(gave_up_cells_, true)) {
+        rows_of_.clear();
+        cells_.clear();
+      }
+    }
+  }
 
   /// Writes classes and class_rows, or the range of the numbers, to `out`. Throws what to_dataset
   /// throws; failure(bad_data) when text comes behind what looked like numbers.
-  void tell(rows_header& out) const;
+  void tell(rows_header& out) const {
+    table seen;
+    if (!gave_up_cells_) {
+      // Each cell once, or twice where values repeat: that is what classes are told from numbers by.
+      const auto times = row_count_ >= 2 * cells_.size() ? 2 : 1;
+      for (int time = 0; time < times; ++time)
+        for (const auto& cell : cells_)
+          seen.target_cells.push_back(cell);
+    }
+    seen.row_count = seen.target_cells.size();
+    seen.target_name = target_name_;
+    seen.source = source_;
+    if (all_numbers_)
+      for (const auto& cell : seen.target_cells)
+        seen.target_numbers.push_back(std::strtod(cell.c_str(), nullptr));
+    const auto told = gave_up_cells_ ? dataset{} : to_dataset(std::move(seen), use_);
+    if (!told.is_classification()) {
+      if (!std::isfinite(minimum_) || !std::isfinite(maximum_))
+        throw failure(failure_code::bad_data,
+                      "a value of the target " + shown_text(target_name_) +
+                        " does not fit a floating-point number",
+                      source_, "numbers go up to 3.4e38: use another unit");
+      out.target_minimum = minimum_;
+      out.target_maximum = maximum_;
+      return;
+    }
+    out.classes = told.classes;
+    out.class_rows.assign(told.classes.size(), 0);
+    const class_finder classes{out.classes};
+    for (const auto& [cell, rows] : rows_of_)
+      out.class_rows[classes.find(cell).value()] += rows;
+  }
 
 private:
-  bool keeps_cells() const;
+  // Numbers of which there are too many different ones are none of a class.
+  bool keeps_cells() const {
+    return use_ == target_use::labels || !all_numbers_ ||
+           (use_ == target_use::by_content && all_whole_ &&
+            cells_.size() <= 2 * class_count_max_to_ask);
+  }
 
   std::string source_;
   std::string target_name_;
@@ -169,80 +227,6 @@ private:
   std::map<std::string, uint64_t> rows_of_; ///< by cell
   std::vector<std::string> cells_;          ///< different ones, as they came
 };
-
-target_survey::target_survey(std::string source, std::string target_name, target_use use)
-  : source_(std::move(source)),
-    target_name_(std::move(target_name)),
-    use_(use),
-    minimum_(std::numeric_limits<double>::infinity()),
-    maximum_(-std::numeric_limits<double>::infinity()) {}
-
-// Numbers of which there are too many different ones are none of a class.
-bool target_survey::keeps_cells() const {
-  return use_ == target_use::labels || !all_numbers_ ||
-         (use_ == target_use::by_content && all_whole_ &&
-          cells_.size() <= 2 * class_count_max_to_ask);
-}
-
-void target_survey::add(const table_chunk& rows) {
-  for (size_t i = 0; i < rows.row_count; ++i) {
-    const auto number = rows.target_numbers[i];
-    ++row_count_;
-    if (std::isnan(number)) {
-      all_numbers_ = false;
-      if (use_ == target_use::numbers || gave_up_cells_)
-        throw failure(failure_code::bad_data,
-                      shown_text(rows.target_cells[i]) + " in the target " +
-                        shown_text(target_name_) + " is no number, as those before it are",
-                      source_, "are these classes? say so: --targets classes");
-    } else {
-      // As it will be stored: a float32.
-      minimum_ = std::min<double>(minimum_, static_cast<float>(number));
-      maximum_ = std::max<double>(maximum_, static_cast<float>(number));
-      all_whole_ = all_whole_ && std::trunc(number) == number;
-    }
-    if (keeps_cells()) {
-      if (rows_of_[rows.target_cells[i]]++ == 0)
-        cells_.push_back(rows.target_cells[i]);
-    } else if (!std::exchange(gave_up_cells_, true)) {
-      rows_of_.clear();
-      cells_.clear();
-    }
-  }
-}
-
-void target_survey::tell(rows_header& out) const {
-  table seen;
-  if (!gave_up_cells_) {
-    // Each cell once, or twice where values repeat: that is what classes are told from numbers by.
-    const auto times = row_count_ >= 2 * cells_.size() ? 2 : 1;
-    for (int time = 0; time < times; ++time)
-      for (const auto& cell : cells_)
-        seen.target_cells.push_back(cell);
-  }
-  seen.row_count = seen.target_cells.size();
-  seen.target_name = target_name_;
-  seen.source = source_;
-  if (all_numbers_)
-    for (const auto& cell : seen.target_cells)
-      seen.target_numbers.push_back(std::strtod(cell.c_str(), nullptr));
-  const auto told = gave_up_cells_ ? dataset{} : to_dataset(std::move(seen), use_);
-  if (!told.is_classification()) {
-    if (!std::isfinite(minimum_) || !std::isfinite(maximum_))
-      throw failure(failure_code::bad_data,
-                    "a value of the target " + shown_text(target_name_) +
-                      " does not fit a floating-point number",
-                    source_, "numbers go up to 3.4e38: use another unit");
-    out.target_minimum = minimum_;
-    out.target_maximum = maximum_;
-    return;
-  }
-  out.classes = told.classes;
-  out.class_rows.assign(told.classes.size(), 0);
-  const class_finder classes{out.classes};
-  for (const auto& [cell, rows] : rows_of_)
-    out.class_rows[classes.find(cell).value()] += rows;
-}
 
 constexpr size_t rows_at_once = 4096;
 

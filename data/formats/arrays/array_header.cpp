@@ -71,13 +71,52 @@ constexpr std::string_view magic = "\x93NUMPY";
 constexpr size_t header_bytes_max = 65'536;
 constexpr size_t npy_dimensions_max = 8;
 
+std::optional<element_type> type_of(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, element_type>, 11> types{
+    {{"b1", element_type::u8},
+     {"u1", element_type::u8},
+     {"i1", element_type::i8},
+     {"u2", element_type::u16},
+     {"i2", element_type::i16},
+     {"u4", element_type::u32},
+     {"i4", element_type::i32},
+     {"u8", element_type::u64},
+     {"i8", element_type::i64},
+     {"f4", element_type::f32},
+     {"f8", element_type::f64}}};
+  const auto found = std::find_if(types.begin(), types.end(),
+                                  [&](const auto& entry) { return entry.first == text; });
+  return found == types.end() ? std::nullopt : std::optional{found->second};
+}
+
 /// The text of the header from left to right. `offset` is that of the text in the file.
 class header_text {
 public:
   header_text(const binary_source& source, std::string_view text, uint64_t offset)
     : source_(source), text_(text), offset_(offset) {}
 
-  array_header read();
+  array_header read() {
+    array_header result;
+    expect("{");
+    while (!take("}")) {
+      read_entry(result);
+      if (!take(",")) {
+        expect("}");
+        break;
+      }
+    }
+    skip_blanks();
+    if (at_ < text_.size())
+      fail("there is text after the header's dictionary");
+    if (!has_type_ || !has_order_ || !has_shape_)
+      fail("the header lacks 'descr', 'fortran_order' or 'shape'");
+    const auto above_one = std::count_if(result.shape.begin(), result.shape.end(),
+                                         [](uint64_t extent) { return extent > 1; });
+    if (fortran_order_ && above_one > 1)
+      fail("the array is in Fortran order (columns first)",
+           "save numpy.ascontiguousarray(array) instead");
+    return result;
+  }
 
 private:
   [[noreturn]] void fail(const std::string& reason, std::string hint = {}) const {
@@ -99,11 +138,88 @@ private:
     if (!take(token))
       fail("expected " + shown_text(token));
   }
-  std::string_view quoted();
-  bool truth();
-  std::vector<uint64_t> extents();
-  void read_entry(array_header& out);
-  void read_type(array_header& out);
+  std::string_view quoted() {
+    skip_blanks();
+    const char mark = at_ < text_.size() ? text_[at_] : '\0';
+    if (mark != '\'' && mark != '"')
+      fail("expected a name in quotation marks");
+    const auto end = text_.find(mark, at_ + 1);
+    if (end == text_.npos)
+      fail("the quotation mark is never closed");
+    const auto result = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return result;
+  }
+
+  bool truth() {
+    if (take("True"))
+      return true;
+    expect("False");
+    return false;
+  }
+
+  std::vector<uint64_t> extents() {
+    std::vector<uint64_t> result;
+    expect("(");
+    while (!take(")")) {
+      skip_blanks();
+      uint64_t extent = 0;
+      const auto [end, error] =
+        std::from_chars(text_.data() + at_, text_.data() + text_.size(), extent);
+      if (error != std::errc())
+        fail("expected an extent of the shape");
+      if (result.size() == npy_dimensions_max)
+        fail("the array has more than " + std::to_string(npy_dimensions_max) + " dimensions",
+             "reshape it to rows and columns");
+      at_ = static_cast<size_t>(end - text_.data());
+      take("L"); // Python 2 wrote long integers so
+      result.push_back(extent);
+      if (!take(",")) {
+        expect(")");
+        break;
+      }
+    }
+    return result;
+  }
+
+  void read_entry(array_header& out) {
+    skip_blanks();
+    const auto start = at_;
+    const auto key = quoted();
+    bool* seen = key == "descr"           ? &has_type_
+                 : key == "fortran_order" ? &has_order_
+                 : key == "shape"         ? &has_shape_
+                                          : nullptr;
+    if (!seen || std::exchange(*seen, true)) {
+      at_ = start;
+      fail("the key " + shown_text(key) + (seen ? " comes twice" : " is unknown"));
+    }
+    expect(":");
+    if (seen == &has_type_)
+      read_type(out);
+    else if (seen == &has_order_)
+      fortran_order_ = truth();
+    else
+      out.shape = extents();
+  }
+
+  void read_type(array_header& out) {
+    skip_blanks();
+    if (at_ < text_.size() && text_[at_] == '[')
+      fail("the array has named fields", "save one array of plain numbers");
+    const auto start = at_;
+    const auto text = quoted();
+    constexpr std::string_view orders = "<>|=";
+    const bool has_order = !text.empty() && orders.find(text[0]) != orders.npos;
+    const auto type = has_order ? type_of(text.substr(1)) : std::nullopt;
+    if (!type) {
+      at_ = start;
+      fail("the type " + shown_text(text) + " cannot be read",
+           "save the array as float32 or float64 or as whole numbers");
+    }
+    out.type = *type;
+    out.big_endian = text[0] == '>';
+  }
 
   const binary_source& source_;
   std::string_view text_;
@@ -112,130 +228,6 @@ private:
   bool has_type_ = false, has_order_ = false, has_shape_ = false;
   bool fortran_order_ = false;
 };
-
-std::string_view header_text::quoted() {
-  skip_blanks();
-  const char mark = at_ < text_.size() ? text_[at_] : '\0';
-  if (mark != '\'' && mark != '"')
-    fail("expected a name in quotation marks");
-  const auto end = text_.find(mark, at_ + 1);
-  if (end == text_.npos)
-    fail("the quotation mark is never closed");
-  const auto result = text_.substr(at_ + 1, end - at_ - 1);
-  at_ = end + 1;
-  return result;
-}
-
-bool header_text::truth() {
-  if (take("True"))
-    return true;
-  expect("False");
-  return false;
-}
-
-std::vector<uint64_t> header_text::extents() {
-  std::vector<uint64_t> result;
-  expect("(");
-  while (!take(")")) {
-    skip_blanks();
-    uint64_t extent = 0;
-    const auto [end, error] =
-      std::from_chars(text_.data() + at_, text_.data() + text_.size(), extent);
-    if (error != std::errc())
-      fail("expected an extent of the shape");
-    if (result.size() == npy_dimensions_max)
-      fail("the array has more than " + std::to_string(npy_dimensions_max) + " dimensions",
-           "reshape it to rows and columns");
-    at_ = static_cast<size_t>(end - text_.data());
-    take("L"); // Python 2 wrote long integers so
-    result.push_back(extent);
-    if (!take(",")) {
-      expect(")");
-      break;
-    }
-  }
-  return result;
-}
-
-std::optional<element_type> type_of(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, element_type>, 11> types{
-    {{"b1", element_type::u8},
-     {"u1", element_type::u8},
-     {"i1", element_type::i8},
-     {"u2", element_type::u16},
-     {"i2", element_type::i16},
-     {"u4", element_type::u32},
-     {"i4", element_type::i32},
-     {"u8", element_type::u64},
-     {"i8", element_type::i64},
-     {"f4", element_type::f32},
-     {"f8", element_type::f64}}};
-  const auto found = std::find_if(types.begin(), types.end(),
-                                  [&](const auto& entry) { return entry.first == text; });
-  return found == types.end() ? std::nullopt : std::optional{found->second};
-}
-
-void header_text::read_type(array_header& out) {
-  skip_blanks();
-  if (at_ < text_.size() && text_[at_] == '[')
-    fail("the array has named fields", "save one array of plain numbers");
-  const auto start = at_;
-  const auto text = quoted();
-  constexpr std::string_view orders = "<>|=";
-  const bool has_order = !text.empty() && orders.find(text[0]) != orders.npos;
-  const auto type = has_order ? type_of(text.substr(1)) : std::nullopt;
-  if (!type) {
-    at_ = start;
-    fail("the type " + shown_text(text) + " cannot be read",
-         "save the array as float32 or float64 or as whole numbers");
-  }
-  out.type = *type;
-  out.big_endian = text[0] == '>';
-}
-
-void header_text::read_entry(array_header& out) {
-  skip_blanks();
-  const auto start = at_;
-  const auto key = quoted();
-  bool* seen = key == "descr"           ? &has_type_
-               : key == "fortran_order" ? &has_order_
-               : key == "shape"         ? &has_shape_
-                                        : nullptr;
-  if (!seen || std::exchange(*seen, true)) {
-    at_ = start;
-    fail("the key " + shown_text(key) + (seen ? " comes twice" : " is unknown"));
-  }
-  expect(":");
-  if (seen == &has_type_)
-    read_type(out);
-  else if (seen == &has_order_)
-    fortran_order_ = truth();
-  else
-    out.shape = extents();
-}
-
-array_header header_text::read() {
-  array_header result;
-  expect("{");
-  while (!take("}")) {
-    read_entry(result);
-    if (!take(",")) {
-      expect("}");
-      break;
-    }
-  }
-  skip_blanks();
-  if (at_ < text_.size())
-    fail("there is text after the header's dictionary");
-  if (!has_type_ || !has_order_ || !has_shape_)
-    fail("the header lacks 'descr', 'fortran_order' or 'shape'");
-  const auto above_one = std::count_if(result.shape.begin(), result.shape.end(),
-                                       [](uint64_t extent) { return extent > 1; });
-  if (fortran_order_ && above_one > 1)
-    fail("the array is in Fortran order (columns first)",
-         "save numpy.ascontiguousarray(array) instead");
-  return result;
-}
 
 } // namespace
 

@@ -30,11 +30,25 @@ namespace {
 class client_finder {
 public:
   /// The next row is this client's.
-  void add(const std::string& name);
+  void add(const std::string& name) {
+    rows_.push_back(found_.try_emplace(name, static_cast<uint32_t>(found_.size())).first->second);
+  }
 
   /// The rows' clients, as numbers of the names sorted by bytes: they do not depend on the order of
   /// rows.
-  void finish(std::vector<uint32_t>& clients, std::vector<std::string>& names) &&;
+  void finish(std::vector<uint32_t>& clients, std::vector<std::string>& names) && {
+    std::vector<std::pair<std::string, uint32_t>> sorted(found_.begin(), found_.end());
+    std::ranges::sort(sorted);
+    std::vector<uint32_t> number(sorted.size());
+    names.clear();
+    for (auto& [name, appeared] : sorted) {
+      number[appeared] = static_cast<uint32_t>(names.size());
+      names.push_back(std::move(name));
+    }
+    clients = std::move(rows_);
+    for (auto& client : clients)
+      client = number[client];
+  }
 
 private:
   std::unordered_map<std::string, uint32_t> found_; ///< in order of appearance
@@ -45,21 +59,89 @@ class side_columns {
 public:
   /// Finds the columns that the options name. Throws failure(bad_data) for one that is not there, is the
   /// target or another of them, and when no feature is left.
-  side_columns(const csv_reader& file, const csv_options& options, size_t target);
+  side_columns(const csv_reader& file, const csv_options& options, size_t target)
+    : file_(file), columns_{target} {
+    add(options.client, "clients", client_);
+    add(options.split_by, "groups", group_);
+    add(options.weight, "weights", weight_);
+  }
 
   /// The target and, behind it, these: what the reader is to give as targets.
   const std::vector<size_t>& columns() const noexcept { return columns_; }
 
   /// Takes their cells out of the last rows of `rows`, whose lines are those of these rows; the target's stay.
   /// Throws failure(bad_data), naming the line, for a weight that is no finite number of 0 or more.
-  void take(table_chunk& rows, size_t row_count);
+  void take(table_chunk& rows, size_t row_count) {
+    const auto width = columns_.size();
+    if (width == 1)
+      return;
+    auto& cells = rows.target_cells;
+    auto& numbers = rows.target_numbers;
+    const auto first_cell = cells.size() - width * row_count;
+    const auto first_number = numbers.size() - width * row_count;
+    for (size_t i = 0; i < row_count; ++i) {
+      take_row(cells.data() + first_cell + width * i, numbers.data() + first_number + width * i,
+               rows.lines[i]);
+      if (i > 0)
+        cells[first_cell + i] = std::move(cells[first_cell + width * i]);
+      numbers[first_number + i] = numbers[first_number + width * i];
+    }
+    cells.resize(first_cell + row_count);
+    numbers.resize(first_number + row_count);
+  }
 
   /// What they said, of all rows. Throws failure(bad_data) when all weights are 0. Once.
-  void finish(table& out);
+  void finish(table& out) {
+    if (client_ > 0)
+      std::move(clients_).finish(out.clients, out.client_names);
+    if (group_ > 0)
+      std::move(groups_).finish(out.groups, out.group_names);
+    if (weight_ > 0 && std::ranges::all_of(weights_, [](float weight) { return weight == 0; }))
+      throw failure(failure_code::bad_data,
+                    "all weights in the column " +
+                      shown_text(file_.column_names()[columns_[weight_]]) + " are 0",
+                    file_.path(), "is it the right column?");
+    out.weights = std::move(weights_);
+  }
 
 private:
-  void add(const std::string& wanted, const std::string& use, size_t& slot);
-  void take_row(const std::string* cells, const double* numbers, size_t line);
+  void add(const std::string& wanted, const std::string& use, size_t& slot) {
+    if (wanted.empty())
+      return;
+    const auto refuse = [&](const std::string& reason, const std::string& hint) {
+      throw failure(failure_code::bad_data, reason, file_.path() + ":1:1", hint);
+    };
+    const auto column = file_.find_column(wanted);
+    if (column == columns_.front())
+      refuse("the column " + shown_text(wanted) + " is the target: it names no " + use,
+             "name another column of " + use + ", or another target");
+    if (std::ranges::find(columns_, column) != columns_.end())
+      refuse("the column " + shown_text(wanted) + " of " + use + " is named for something else too",
+             "name another column of " + use);
+    slot = columns_.size();
+    columns_.push_back(column);
+    if (file_.column_count() == columns_.size())
+      refuse("the file has a target, and a column of " + use + ", but no feature",
+             "add a column of numbers");
+  }
+
+  void take_row(const std::string* cells, const double* numbers, size_t line) {
+    if (client_ > 0)
+      clients_.add(cells[client_]);
+    if (group_ > 0)
+      groups_.add(cells[group_]);
+    if (weight_ == 0)
+      return;
+    const auto weight = static_cast<float>(numbers[weight_]);
+    if (!(weight >= 0) || !std::isfinite(weight))
+      throw failure(failure_code::bad_data,
+                    "the weight " + shown_text(cells[weight_]) + " in the column " +
+                      shown_text(file_.column_names()[columns_[weight_]]) +
+                      " is no finite number of 0 or more",
+                    file_.path() + ":" + std::to_string(line),
+                    "0 leaves a row out of the loss; remove the row, or fill the value in");
+    weights_.push_back(weight);
+  }
 
   const csv_reader& file_;
   std::vector<size_t> columns_;
@@ -70,101 +152,6 @@ private:
   client_finder groups_;
   std::vector<float> weights_;
 };
-
-void client_finder::add(const std::string& name) {
-  rows_.push_back(found_.try_emplace(name, static_cast<uint32_t>(found_.size())).first->second);
-}
-
-void client_finder::finish(std::vector<uint32_t>& clients, std::vector<std::string>& names) && {
-  std::vector<std::pair<std::string, uint32_t>> sorted(found_.begin(), found_.end());
-  std::ranges::sort(sorted);
-  std::vector<uint32_t> number(sorted.size());
-  names.clear();
-  for (auto& [name, appeared] : sorted) {
-    number[appeared] = static_cast<uint32_t>(names.size());
-    names.push_back(std::move(name));
-  }
-  clients = std::move(rows_);
-  for (auto& client : clients)
-    client = number[client];
-}
-
-side_columns::side_columns(const csv_reader& file, const csv_options& options, size_t target)
-  : file_(file), columns_{target} {
-  add(options.client, "clients", client_);
-  add(options.split_by, "groups", group_);
-  add(options.weight, "weights", weight_);
-}
-
-void side_columns::add(const std::string& wanted, const std::string& use, size_t& slot) {
-  if (wanted.empty())
-    return;
-  const auto refuse = [&](const std::string& reason, const std::string& hint) {
-    throw failure(failure_code::bad_data, reason, file_.path() + ":1:1", hint);
-  };
-  const auto column = file_.find_column(wanted);
-  if (column == columns_.front())
-    refuse("the column " + shown_text(wanted) + " is the target: it names no " + use,
-           "name another column of " + use + ", or another target");
-  if (std::ranges::find(columns_, column) != columns_.end())
-    refuse("the column " + shown_text(wanted) + " of " + use + " is named for something else too",
-           "name another column of " + use);
-  slot = columns_.size();
-  columns_.push_back(column);
-  if (file_.column_count() == columns_.size())
-    refuse("the file has a target, and a column of " + use + ", but no feature",
-           "add a column of numbers");
-}
-
-void side_columns::take_row(const std::string* cells, const double* numbers, size_t line) {
-  if (client_ > 0)
-    clients_.add(cells[client_]);
-  if (group_ > 0)
-    groups_.add(cells[group_]);
-  if (weight_ == 0)
-    return;
-  const auto weight = static_cast<float>(numbers[weight_]);
-  if (!(weight >= 0) || !std::isfinite(weight))
-    throw failure(failure_code::bad_data,
-                  "the weight " + shown_text(cells[weight_]) + " in the column " +
-                    shown_text(file_.column_names()[columns_[weight_]]) +
-                    " is no finite number of 0 or more",
-                  file_.path() + ":" + std::to_string(line),
-                  "0 leaves a row out of the loss; remove the row, or fill the value in");
-  weights_.push_back(weight);
-}
-
-void side_columns::take(table_chunk& rows, size_t row_count) {
-  const auto width = columns_.size();
-  if (width == 1)
-    return;
-  auto& cells = rows.target_cells;
-  auto& numbers = rows.target_numbers;
-  const auto first_cell = cells.size() - width * row_count;
-  const auto first_number = numbers.size() - width * row_count;
-  for (size_t i = 0; i < row_count; ++i) {
-    take_row(cells.data() + first_cell + width * i, numbers.data() + first_number + width * i,
-             rows.lines[i]);
-    if (i > 0)
-      cells[first_cell + i] = std::move(cells[first_cell + width * i]);
-    numbers[first_number + i] = numbers[first_number + width * i];
-  }
-  cells.resize(first_cell + row_count);
-  numbers.resize(first_number + row_count);
-}
-
-void side_columns::finish(table& out) {
-  if (client_ > 0)
-    std::move(clients_).finish(out.clients, out.client_names);
-  if (group_ > 0)
-    std::move(groups_).finish(out.groups, out.group_names);
-  if (weight_ > 0 && std::ranges::all_of(weights_, [](float weight) { return weight == 0; }))
-    throw failure(failure_code::bad_data,
-                  "all weights in the column " +
-                    shown_text(file_.column_names()[columns_[weight_]]) + " are 0",
-                  file_.path(), "is it the right column?");
-  out.weights = std::move(weights_);
-}
 
 [[noreturn]] void refuse_at_names(const csv_reader& file, const std::string& reason,
                                   const std::string& hint) {
@@ -241,11 +228,60 @@ public:
     : file_(file), header_(header), limit_(limit), sides_(sides) {}
 
   /// Reads all rows. Throws failure as read_csv does.
-  table collect() &&;
+  table collect() && {
+    bool is_reserved = false;
+    while (const auto partition = file_.append(rows_, std::numeric_limits<size_t>::max())) {
+      sides_.take(rows_, partition.row_count);
+      limit_.require(rows_.features.size() * sizeof(float) +
+                     rows_.target_cells.size() * target_bytes_max);
+      look_at_targets(partition.row_count);
+      if (partition.row_count > 1 && !std::exchange(is_reserved, true))
+        reserve(partition);
+    }
+    file_.require_rows(rows_);
+    if (header_ == csv_header::automatic && hidden_header_.is_likely())
+      file_.refuse_hidden_header(rows_, 0, first_text_line_);
+    table result;
+    result.row_count = rows_.row_count;
+    result.features = std::move(rows_.features);
+    result.target_cells = std::move(rows_.target_cells);
+    result.target_numbers = std::move(rows_.target_numbers);
+    result.first_text_line = first_text_line_;
+    if (first_text_row_ != no_row)
+      result.first_text_cell = result.target_cells[first_text_row_];
+    sides_.finish(result);
+    return result;
+  }
 
 private:
-  void reserve(const csv_block& like);
-  void look_at_targets(size_t row_count);
+  /// Makes room for all rows of the file if they are like these: the table then never moves.
+  void reserve(const csv_block& like) {
+    const auto text_bytes = file_.expected_size();
+    // A cell has two bytes of text at least, so this takes no more than twice the file.
+    const auto row_bytes_min = std::max(like.text_bytes / like.row_count, 2 * file_.column_count());
+    const auto count = text_bytes / row_bytes_min + text_bytes / row_bytes_min / 50 + 2;
+    reserve_large(rows_.features, count * file_.feature_names().size());
+    rows_.target_cells.reserve(count);
+    if (first_text_row_ == no_row)
+      rows_.target_numbers.reserve(count);
+  }
+
+  void look_at_targets(size_t row_count) {
+    const std::span numbers = std::span{rows_.target_numbers}.last(row_count);
+    const auto first_row = rows_.row_count - row_count;
+    for (size_t i = 0; i < row_count && !all_is_known(); ++i) {
+      const bool is_text = std::isnan(numbers[i]);
+      hidden_header_.on_target(first_row + i, is_text);
+      if (is_text && first_text_row_ == no_row) {
+        first_text_row_ = first_row + i;
+        first_text_line_ = rows_.lines[i];
+      }
+    }
+    rows_.lines.clear();
+    if (first_text_row_ != no_row)
+      rows_.target_numbers.clear();
+  }
+
   bool all_is_known() const { return first_text_row_ != no_row && hidden_header_.is_excluded(); }
 
   csv_reader& file_;
@@ -259,59 +295,6 @@ private:
 
   static constexpr size_t no_row = std::numeric_limits<size_t>::max();
 };
-
-table csv_collector::collect() && {
-  bool is_reserved = false;
-  while (const auto partition = file_.append(rows_, std::numeric_limits<size_t>::max())) {
-    sides_.take(rows_, partition.row_count);
-    limit_.require(rows_.features.size() * sizeof(float) +
-                   rows_.target_cells.size() * target_bytes_max);
-    look_at_targets(partition.row_count);
-    if (partition.row_count > 1 && !std::exchange(is_reserved, true))
-      reserve(partition);
-  }
-  file_.require_rows(rows_);
-  if (header_ == csv_header::automatic && hidden_header_.is_likely())
-    file_.refuse_hidden_header(rows_, 0, first_text_line_);
-  table result;
-  result.row_count = rows_.row_count;
-  result.features = std::move(rows_.features);
-  result.target_cells = std::move(rows_.target_cells);
-  result.target_numbers = std::move(rows_.target_numbers);
-  result.first_text_line = first_text_line_;
-  if (first_text_row_ != no_row)
-    result.first_text_cell = result.target_cells[first_text_row_];
-  sides_.finish(result);
-  return result;
-}
-
-/// Makes room for all rows of the file if they are like these: the table then never moves.
-void csv_collector::reserve(const csv_block& like) {
-  const auto text_bytes = file_.expected_size();
-  // A cell has two bytes of text at least, so this takes no more than twice the file.
-  const auto row_bytes_min = std::max(like.text_bytes / like.row_count, 2 * file_.column_count());
-  const auto count = text_bytes / row_bytes_min + text_bytes / row_bytes_min / 50 + 2;
-  reserve_large(rows_.features, count * file_.feature_names().size());
-  rows_.target_cells.reserve(count);
-  if (first_text_row_ == no_row)
-    rows_.target_numbers.reserve(count);
-}
-
-void csv_collector::look_at_targets(size_t row_count) {
-  const std::span numbers = std::span{rows_.target_numbers}.last(row_count);
-  const auto first_row = rows_.row_count - row_count;
-  for (size_t i = 0; i < row_count && !all_is_known(); ++i) {
-    const bool is_text = std::isnan(numbers[i]);
-    hidden_header_.on_target(first_row + i, is_text);
-    if (is_text && first_text_row_ == no_row) {
-      first_text_row_ = first_row + i;
-      first_text_line_ = rows_.lines[i];
-    }
-  }
-  rows_.lines.clear();
-  if (first_text_row_ != no_row)
-    rows_.target_numbers.clear();
-}
 
 /// What may not be as people mean it.
 void add_remarks(const csv_reader& file, const lost_digits& digits,

@@ -175,21 +175,13 @@ TEST(rows_file, a_header_that_lies_is_refused_by_name) {
 
 TEST(rows_file, other_files_are_refused_in_words) {
   const temporary_folder folder;
-<<<<<<< ours
   const auto expect_called = [&](const std::string& content, const char* what) {
     EXPECT_TRUE(test::contains(refusal_of(folder.write("other", content)), what));
   };
   expect_called("", "safetensors");
   expect_called("a,b\n1,2\n3,4\n", "safetensors");
   expect_called("\x1f\x8b\x08 and more of it", "compressed");
-=======
-  EXPECT_NE(refusal_of(folder.write("empty", "")).find("safetensors"), std::string::npos);
-  EXPECT_NE(refusal_of(folder.write("text", "a,b\n1,2\n3,4\n")).find("safetensors"),
-            std::string::npos);
-  EXPECT_NE(refusal_of(folder.write("gzip", "\x1f\x8b\x08 and more of it")).find("compressed"),
-            std::string::npos);
   EXPECT_EQ(refusal_of(folder.path("")), "this is no file on a disk");
->>>>>>> theirs
   EXPECT_THROW(rows_file{folder.path("none")}, failure);
 }
 
