@@ -145,7 +145,8 @@ TEST(table_limit, counts_the_numbers_of_targets_and_what_they_become) {
   const temporary_folder folder;
   const auto csv = folder.write("rows.csv", repeated("1,2\n", 10'000));
   const auto svm = folder.write("rows.svm", repeated("2 1:1\n", 10'000));
-  csv_options for_csv{.table_bytes_max = 10'000 * (4 + 32 + 8)};
+  csv_options for_csv;
+  for_csv.table_bytes_max = 10'000 * (4 + 32 + 8);
   libsvm_options for_svm{.table_bytes_max = 10'000 * (4 + 8 + 8 + 32 + 8)};
   EXPECT_NE(refusal([&] { read_csv(csv, for_csv); }), "accepted");
   EXPECT_NE(refusal([&] { read_libsvm(svm, for_svm); }), "accepted");
@@ -161,9 +162,12 @@ TEST(table_limit, ends_a_compressed_text_that_never_seems_to) {
     const auto content = gzip_text(repeated(line, 100'000));
     ASSERT_LT(content.size(), 100'000u);
     const auto path = folder.write("bomb.csv.gz", content);
-    const auto said = refusal([&] { read_csv(path, {.table_bytes_max = 1 << 20}); });
+    csv_options options;
+    options.table_bytes_max = 1 << 20;
+    const auto said = refusal([&] { read_csv(path, options); });
     EXPECT_TRUE(test::contains(said, "memory, 1048576 are available"));
-    EXPECT_EQ(refusal([&] { read_csv(path, {.table_bytes_max = 1 << 24}); }), "accepted");
+    options.table_bytes_max = 1 << 24;
+    EXPECT_EQ(refusal([&] { read_csv(path, options); }), "accepted");
   }
 }
 

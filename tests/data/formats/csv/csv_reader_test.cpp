@@ -142,7 +142,7 @@ TEST_F(csv_parts, text_where_numbers_should_be_may_be_the_target) {
     test::failure_of([&] { read_csv(folder.write("rows.csv", "diagnosis,size\nmalignant,3\n")); });
   EXPECT_TRUE(test::contains(problem.hint(), "data.target = \"diagnosis\""));
   const auto other =
-    test::failure_of([&] { read_csv(folder.path("rows.csv"), {.target = "size"}); });
+    test::failure_of([&] { read_csv(folder.path("rows.csv"), {{.target = "size"}}); });
   EXPECT_FALSE(test::contains(other.hint(), "data.target"));
 }
 
@@ -240,7 +240,8 @@ TEST(csv_rows, both_ways_say_the_same) {
       rows.back() += random() % odd_share ? "" : ",1";
       rows.back() += random() % 3 ? "\n" : "\r\n";
     }
-    const csv_options options{.header = csv_header::no, .target = std::to_string(1 + random() % 3)};
+    const csv_options options{
+      {.header = csv_header::no, .target = std::to_string(1 + random() % 3)}};
     const auto plain = told(folder.write("rows", with_front(rows, "1,")), options);
     const auto quoted = told(folder.write("rows", with_front(rows, "\"1\",")), options);
     ASSERT_EQ(plain, quoted) << with_front(rows, "1,");
