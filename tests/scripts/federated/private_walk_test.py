@@ -6,11 +6,12 @@ Reads every output of a private run and holds the names of its figures against t
 that is new fails it: whoever adds one says here why it tells nothing of clients' rows.
 """
 
+import csv
 import glob
+import io
 import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -46,6 +47,12 @@ HISTORY = {
     "test_auc": "noised", "validation_auc": "noised",
     "parameters_hash": "noised", "state_hash": "none",
 }
+# Of a checkpoint's record; `walk_checkpoint` looks into those that are "none".
+RECORD = {
+    "arithmetic": "job", "version": "job", "term": "time", "seconds": "time", "reductions": "noised", "stop": "noised",
+    "plateau": "noised", "best_version": "noised", "best_loss": "noised", "metrics": "none", "replicas": "none",
+    "optimizer_numbers": "none",
+}
 ROUND_FIGURES = {"round": "job", "epsilon": "spent", "void": "spent"}
 ROUND_ABSENT = {"invited", "dropped", "late", "surplus", "refused", "counted", "rows", "loss",
                 "loss_p10", "loss_p50", "loss_p90", "loss_max", "norm_p10", "norm_p50", "norm_p90",
@@ -80,47 +87,14 @@ FIGURES_SAID = {"epsilon", "val_loss", "val_accuracy", "test_loss", "test_accura
 
 
 def checkpoint_of(path):
-    """The record of a checkpoint (docs/checkpoints.md), as far as its figures go."""
-    with open(path, "rb") as file:
-        whole = file.read()
-    at = len(whole) - 24 - struct.unpack_from("<I", whole, 12)[0]
+    """The record of a checkpoint, and the rows of its history (docs/checkpoints.md)."""
+    header, values = header_and_values(path)
 
-    def take(form):
-        nonlocal at
-        result, = struct.unpack_from("<" + form, whole, at)
-        at += struct.calcsize("<" + form)
-        return result
+    def text(name):
+        begin, end = header[name]["data_offsets"]
+        return values[begin:end].decode()
 
-    def text():
-        nonlocal at
-        size = take("Q")
-        at += size
-        return whole[at - size:at]
-
-    result = {"job": text(), "arithmetic": text()}
-    for name in ("version", "term", "parameters", "slots"):
-        result[name] = take("Q")
-    result["has_best"] = take("B")
-    result["numbers"] = [take("d") for _ in range(take("Q"))]
-    result["book"] = [take("d"), take("Q"), take("Q"), take("d")]
-    result["stop"] = [take("d"), take("Q"), take("Q")]
-    result["best"] = [take("Q"), take("d")]
-    result["history"] = []
-    for _ in range(take("Q")):
-        row = [take("Q"), take("Q"), take("d"), take("d"), take("d")]
-        row += [take("d") if take("B") else None for _ in range(7)]
-        result["history"].append(dict(zip(HISTORY, row)))
-    result["seconds"] = take("d")
-    result["replicas"] = [[take("Q"), take("Q")] for _ in range(take("Q"))]
-    for row in result["history"]:
-        for _ in range(take("Q")):
-            name = text().decode()
-            row[name] = take("d") if take("B") else None
-    for row in result["history"]:
-        if take("B"):
-            row["parameters_hash"], row["state_hash"] = [take("Q"), take("Q")], [take("Q"), take("Q")]
-    assert not any(whole[at:-24]), "something follows the record"
-    return result
+    return json.loads(text("record")), list(csv.DictReader(io.StringIO(text("history.csv"))))
 
 
 class Walk(PrivateRuns):
@@ -162,16 +136,16 @@ class Walk(PrivateRuns):
         self.assertEqual(left - known, set(), "a file that nobody walked")
 
     def walk_checkpoint(self, path):
-        found = checkpoint_of(path)
+        record, history = checkpoint_of(path)
+        self.assertEqual(set(record) - set(RECORD), set(), "a figure nobody accounted for")
         # 4 sums of the last round; of all rounds how many (the ledger has them), void, updates, refused, rows.
-        self.assertEqual(found["numbers"], [0, 0, 0, 0, found["version"], 0, 0, 0, 0],
+        self.assertEqual(record["optimizer_numbers"], [0, 0, 0, 0, record["version"], 0, 0, 0, 0],
                          "what the parameter server remembers")
-        self.assertEqual(found["book"], [0, 0, 0, 0])
-        self.assertEqual([work for work in found["replicas"] if work != [0, 0] and work[1]], [])
-        for row in found["history"]:
-            self.assertNotEqual(row["train_loss"], row["train_loss"], "it is not a number")
-            self.hold({name: value for name, value in row.items() if name != "train_loss"}, HISTORY,
-                      "checkpoint")
+        self.assertFalse(any(record["metrics"].values()), record["metrics"])
+        self.assertFalse(any(work["sample_count"] for work in record["replicas"]), record["replicas"])
+        self.assertTrue(history)
+        for row in history:
+            self.hold(row, HISTORY, "checkpoint")
 
     def assert_words(self, text):
         """News tell who takes part and who is waited for, and nothing of clients. How many there are depends
