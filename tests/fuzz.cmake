@@ -12,6 +12,7 @@ if(TROUPE_FUZZ)
   file(GLOB_RECURSE troupe_decoder_sources CONFIGURE_DEPENDS
        ${PROJECT_SOURCE_DIR}/models/*.cpp ${PROJECT_SOURCE_DIR}/data/*.cpp
        ${PROJECT_SOURCE_DIR}/coordinators/*.cpp ${PROJECT_SOURCE_DIR}/actors/net/socket/*.cpp
+       ${PROJECT_SOURCE_DIR}/actors/net/links/messages.cpp ${PROJECT_SOURCE_DIR}/actors/protocol/*.cpp
        ${PROJECT_SOURCE_DIR}/app/toml/*.cpp ${PROJECT_SOURCE_DIR}/app/job/*.cpp)
   list(APPEND troupe_decoder_sources ${troupe_decoder_files})
   # Distances of words compare every letter with every other: as hints to the search they mean

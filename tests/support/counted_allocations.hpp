@@ -28,6 +28,10 @@ void* counted(size_t size, size_t alignment) {
 void* operator new(size_t size) {
   return counted(size, alignof(std::max_align_t));
 }
+void* operator new(size_t size, const std::nothrow_t&) noexcept { // std::stable_sort's
+  ++allocation_count;
+  return std::malloc(size);
+}
 void* operator new(size_t size, std::align_val_t alignment) {
   return counted(size, static_cast<size_t>(alignment));
 }
