@@ -137,8 +137,8 @@ TEST_F(checkpoint_stores, what_is_not_finished_is_gone_with_the_store) {
 
 TEST_F(checkpoint_stores, a_failed_range_fails_all_that_follow_until_it_is_dropped) {
   auto store = make();
-  const auto values = some_checkpoint(4).parameters.values();
-  const auto give = [&] { store.write_range({4, 5, 0, 0, 0}, values); };
+  const auto kept = some_checkpoint(4);
+  const auto give = [&] { store.write_range({4, 5, 0, 0, 0}, kept.parameters.values()); };
   where->failing = "write";
   where->error_number = ENOSPC;
   const auto error = test::failure_of(give);
