@@ -218,8 +218,8 @@ std::pair<part_function, part_sizes> choose_parts(const prepare_options& options
     out.split_words = std::move(found.words);
     rows.groups = {};
     rows.group_names = {};
-    const auto part_of = [parts = std::move(found.parts)](size_t row) { return parts[row]; };
-    return {with_source_rows(part_of, out), found.sizes};
+    auto part_of = [parts = std::move(found.parts)](size_t row) { return parts[row]; };
+    return {with_source_rows(std::move(part_of), out), found.sizes};
   }
   const auto sizes = sizes_of_parts(row_count, options.parts);
   const part_choice choice{options.seed, row_count, sizes};
