@@ -13,6 +13,10 @@ FIGURES = (("seconds", "", None), ("learning_rate", "learning_rate", None), ("tr
            ("test_accuracy", "accuracy/test", True), ("test_r2", "r2/test", True),
            ("validation_loss", "loss/validation", False), ("validation_accuracy", "accuracy/validation", True),
            ("validation_r2", "r2/validation", True))
+# Whether more of it is better, by what a figure is called without its part ("test_", "validation_").
+MORE_IS_BETTER = {"loss": False, "accuracy": True, "r2": True, "auc": True, "average_precision": True, "f1": True, "precision": True,
+                  "recall": True, "macro_f1": True, "balanced_accuracy": True, "brier": False, "calibration_error": False,
+                  "mae": False, "rmse": False}
 COLUMNS = ["epoch", "steps", *(name for name, _, _ in FIGURES)]
 HASHES = ["parameters_hash", "state_hash"]
 
@@ -79,10 +83,33 @@ def row_of_result(run):
     return (found[:1] or run.history[-1:] or [None])[0]
 
 
+class Watched:
+    """The figure that a job's `training.watch` names, the loss where it names none: `patience`, the best version and a search go
+    by it."""
+
+    PARTS = ("validation", "test", "train")
+
+    def __init__(self, keys):
+        self.name = (keys.get("training.watch") or "loss").strip("\"'").replace("-", "_")
+        part, _, rest = self.name.partition("_")
+        if part in self.PARTS:
+            self.name = rest
+        if self.name not in MORE_IS_BETTER:
+            raise Failure("usage", f"trials cannot be ranked by {self.name}: whether more of it is better is not known",
+                          "training.watch", "watch one of " + ", ".join(x.replace("_", "-") for x in MORE_IS_BETTER))
+        self.columns = [f"{x}_{self.name}" for x in self.PARTS if x == part or part not in self.PARTS]
+        self.sign = -1 if MORE_IS_BETTER[self.name] else 1  # of what is ranked, the least first
+
+    def column(self, rows):
+        """Of validation rows, else of test rows, else of training rows: one for all rows of a run, as rows that are not evaluated
+        have a training loss alone."""
+        return next((name for name in self.columns if any(row.get(name) is not None for row in rows)), self.columns[-1])
+
+
 def all_figures(rows):
     """FIGURES, and behind them the metrics that one of the rows has: test_macro_f1 is macro_f1/test."""
     names = sorted({name for row in rows for name in row["metrics"]})
-    return [*FIGURES, *((name, "/".join(reversed(name.split("_", 1))), None) for name in names)]
+    return [*FIGURES, *((name, "/".join(reversed(name.split("_", 1))), MORE_IS_BETTER.get(name.split("_", 1)[-1])) for name in names)]
 
 
 class Command:

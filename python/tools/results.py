@@ -2,13 +2,12 @@
 
 import math
 
-from records import row_of_result
+from records import Watched, row_of_result
 from terminal import json_text
-from trials import without_fold
+from trials import NUMBER, without_fold
 
-FIGURES = ("state", "loss", "epochs", "steps", "seconds", "validation_accuracy", "test_accuracy", "test_r2",
-           "parameters_sha256")
-FOLD_FIGURES = ("loss", "validation_accuracy", "test_accuracy", "test_r2")
+FIGURES = ("steps", "seconds", "validation_accuracy", "test_accuracy", "test_r2", "parameters_sha256")  # of a summary
+LOSS = Watched({})
 
 
 def folder_name(trial):
@@ -32,29 +31,31 @@ def has_reached(run, epochs):
     return by_rule or bool(run.history and run.history[-1]["epoch"] >= epochs)
 
 
-def judged(run, epochs):
-    """(row, loss) that searches judge by, or (None, None): of the rows up to so many epochs the last with a watched loss, and of a
-    run that keeps its best version the one with the least. Watched are the validation rows, else the test rows, else training:
-    one kind for all rows of a run, as rows that are not evaluated have a training loss alone."""
-    watched = next((name for name in ("validation_loss", "test_loss")
-                    if any(row[name] is not None for row in run.history)), "train_loss")
+def judged(run, epochs, watched):
+    """(row, figure) that searches judge by, or (None, None): of the rows up to so many epochs the last with a watched figure, and
+    of a run that keeps its best version the best one."""
+    name = watched.column(run.history)
     keeps_best = run.summary is not None and run.summary["best_version"] is not None
     least, result = math.inf, (None, None)
     for row in run.history:
-        loss = row[watched]
-        if row["epoch"] <= epochs and loss is not None and (not keeps_best or loss < least):
-            least, result = loss, (row, loss)
+        value = row.get(name)
+        if row["epoch"] <= epochs and value is not None and (not keeps_best or watched.sign * value < least):
+            least, result = watched.sign * value, (row, value)
     return result
 
 
-def trial_object(trials, runs, rule, trial):
-    """Figures that are not there are null, or not told."""
-    run = runs[trial]
+def trial_object(trials, runs, rule, trial, watched):
+    """Figures that are not there are null, or not told. All are of the version that the trial keeps."""
+    run, state = runs[trial], rule.states[trial]
     row = row_of_result(run) if run else None
-    result = {"trial": trial + 1, "state": rule.states[trial], "values": dict(trials[trial]), "loss": rule.losses[trial],
+    result = {"trial": trial + 1, "state": "half-trained" if row and state == "waiting" else state, "values": dict(trials[trial]),
+              "loss": row[LOSS.column(run.history)] if row and rule.losses[trial] is not None else None,
               "epochs": row["epoch"] if row else 0}
     if run and run.summary:
-        result.update((key, run.summary[key]) for key in FIGURES[3:])
+        result.update((key, run.summary[key]) for key in FIGURES[:-1])
+        names = [*row["metrics"], *([watched.column(run.history)] if watched.name != LOSS.name else [])] if row else []
+        result.update((name, row.get(name)) for name in names)
+        result[FIGURES[-1]] = run.summary[FIGURES[-1]]
     return result
 
 
@@ -65,28 +66,39 @@ def cell_text(x):
     return "" if x is None else x if isinstance(x, str) else json_text(x)
 
 
-def without_empty_columns(rows):
-    """Without columns that have a name alone."""
-    return [list(row) for row in zip(*(column for column in zip(*rows) if any(column[1:])))]
+def shown_number(x):
+    """Three significant digits, and of a large one all before the point."""
+    return f"{x:.3g}" if abs(x) < 1000 or not math.isfinite(x) else f"{x:.0f}"
+
+
+def shown_cell(x):
+    """For people: hashes and drawn values are cut, as the files have them whole."""
+    if isinstance(x, float):
+        return shown_number(x)
+    text = cell_text(x)
+    if NUMBER.fullmatch(text) and len(text) > 8 and "." in text:
+        return shown_number(float(text))
+    return text[:12] if len(text) == 64 else text
+
+
+def table(objects, first, names, last=""):
+    """A row for each object: its number, its values and its figures, without columns that would have a name alone."""
+    figures = [key for x in objects for key in x if key not in (first, "values", last)]
+    rows = [[first, *names, *dict.fromkeys(figures), *([last] if last else [])]]
+    rows += ([x[first], *(x["values"][name] for name in names), *(x.get(key) for key in rows[0][1 + len(names):])] for x in objects)
+    return [list(row) for row in zip(*(column for column in zip(*rows) if any(x not in (None, "") for x in column[1:])))]
 
 
 def trial_cells(trials, objects):
-    return without_empty_columns([["trial", *(key for key, _ in trials[0]), *FIGURES], *(
-        [str(x["trial"]), *(value for _, value in trials[x["trial"] - 1]), *(cell_text(x.get(key)) for key in FIGURES)]
-        for x in objects)])
+    return table(objects, "trial", [key for key, _ in trials[0]], FIGURES[-1])
 
 
 def setting_cells(settings):
-    names, figures = list(settings[0]["values"]), [key for key in settings[0] if key not in ("setting", "values", "folds")]
-    return without_empty_columns([["setting", *names, "folds", *figures], *(
-        [str(x["setting"]), *(x["values"][name] for name in names), *(cell_text(x[key]) for key in ("folds", *figures))]
-        for x in settings)])
+    return table(settings, "setting", list(settings[0]["values"]))
 
 
 def cells_text(rows):
-    """For people: with long hashes cut, as the whole hash is in the files."""
-    rows = [[cell.encode("utf-8", "surrogateescape") for cell in row] for row in rows]
-    rows = [[cell[:12] if len(cell) == 64 else cell for cell in row] for row in rows]
+    rows = [[shown_cell(cell).encode("utf-8", "surrogateescape") for cell in row] for row in rows]
     widths = [max(map(len, column)) + 2 for column in zip(*rows)]
     lines = [b"".join(cell.ljust(width) for cell, width in zip(row[:-1], widths)) + row[-1] + b"\n" for row in rows]
     return b"".join(lines).decode("utf-8", "surrogateescape")
@@ -95,7 +107,7 @@ def cells_text(rows):
 def cells_csv(rows):
     def quoted(cell):
         return '"' + cell.replace('"', '""') + '"' if any(x in cell for x in ',"\n\r') else cell
-    return "".join(",".join(map(quoted, row)) + "\n" for row in rows)
+    return "".join(",".join(quoted(cell_text(cell)) for cell in row) + "\n" for row in rows)
 
 
 # ---- Folds ----
@@ -113,14 +125,17 @@ def over_folds(values):
     return mean, math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else None
 
 
-def settings_object(objects, folds):
+def settings_object(objects, folds, watched):
     """The settings, the best first, of the trials in their order."""
+    known = dict.fromkeys(key for x in objects for key in x if x[key] is not None)
+    figures = ["loss", *(key for key in known if key.split("_", 1)[0] in watched.PARTS)]
+    ranked_by = next((name for name in watched.columns if name in figures), "loss")
     result = []
     for first in range(0, len(objects), folds):
         trials = objects[first:first + folds]
         setting = {"setting": first // folds + 1, "values": dict(without_fold(trials[0]["values"].items())),
                    "folds": sum(x["loss"] is not None for x in trials)}
-        for figure in FOLD_FIGURES:
+        for figure in figures:
             setting[figure], setting[figure + "_deviation"] = over_folds([x.get(figure) for x in trials])
         result.append(setting)
-    return sorted(result, key=lambda x: (x["loss"] is None, x["loss"] or 0.0))
+    return sorted(result, key=lambda x: (x["loss"] is None or x[ranked_by] is None, watched.sign * (x[ranked_by] or 0.0)))

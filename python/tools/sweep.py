@@ -10,6 +10,7 @@ one that runs out of memory takes no other with it, and every other command can 
 
 import ctypes
 import os
+import shlex
 import shutil
 import signal
 import time
@@ -17,11 +18,11 @@ from types import SimpleNamespace
 
 from claim import FolderClaim
 from curves import curves_svg
-from records import Command, is_run, text_of
+from records import Command, Watched, is_run, text_of
 from results import (cells_csv, cells_text, folder_name, has_diverged, has_reached, judged, setting_cells, settings_object,
-                     trial_cells, trial_object)
+                     shown_cell, shown_number, trial_cells, trial_object)
 from rule import SweepRule, halving_rungs
-from terminal import CODES, Failure, json_text, one_line, print_message, print_result
+from terminal import CODES, Failure, one_line, print_message, print_result
 from trials import TRIALS_MAX, sweep_trials, with_folds, without_fold
 
 # For trials to stop at a version and write their files; then they are killed.
@@ -45,14 +46,19 @@ def run(options, told):
         raise Failure("usage", "a sweep needs --grid, --random or --folds", "", "as --grid optimizer.learning_rate=0.1,0.01")
     x = SimpleNamespace(command=Command(options["troupe"][0]), job=options["job"][0], sets=options.get("set", []), folds=folds,
                         quiet="quiet" in options)
-    x.fold_sets = [*x.sets, f"data.folds={folds}", "data.fold=0"] if folds else x.sets  # so that the job is whole
-    base = x.command.job(x.job, x.fold_sets)
+    x.own_sets = x.sets
+    if folds:
+        x.validation_fraction = validation_fraction_of(x)
+        x.sets = [*["data.validation_fraction=0"] * bool(x.validation_fraction), *x.sets, f"data.folds={folds}"]
+    base = x.command.job(x.job, [*x.sets, *["data.fold=0"] * bool(folds)])  # so that the job is whole
     told["job"] = base["name"]
-    x.folder = options.get("output", ["runs/" + base["name"] + "-sweep"])[0]
+    x.watched = Watched(base["keys"])
+    x.to_go_on = shlex.join(["troupe", "sweep", x.job, *(
+        word for key, values in options.items() if key not in ("troupe", "job", "resume", "overwrite")
+        for value in values for word in ([f"--{key}"] if key in ("json", "quiet") else [f"--{key}", value])), "--resume"])
     x.trials = sweep_trials(grids, randoms, lambda draws: x.command.draw(draws, seed))
     if folds:
         x.trials = with_folds(x.trials, folds)
-        x.sets = [*x.sets, f"data.folds={folds}"]
     epochs = int(base["keys"]["training.epochs"])
     x.rungs, x.keep_one_of = [epochs], max(halving, 1)
     x.slots = slots or len(os.sched_getaffinity(0))
@@ -62,29 +68,56 @@ def run(options, told):
         if base["keys"]["training.steps"] is not None:
             raise Failure("usage", "--halve counts epochs, and training.steps is set", "", "set training.epochs instead")
         x.rungs = halving_rungs(len(x.trials), epochs, halving)
+    x.plan = plan_of(x)
+    x.folder = options["output"][0] if "output" in options else free_folder(
+        x, f"runs/{base['name']}-sweep", "resume" in options, "overwrite" in options)
     # All trials before the first one begins: a wrong value of the last one is found now.
     x.command.job(x.job, *([*x.sets, *(f"{key}={value}" for key, value in trial)] for trial in x.trials))
     with FolderClaim(x.command, x.folder):
         begin(x, "resume" in options, "overwrite" in options)
         if not x.quiet:
             print_message(f"sweep     {len(x.trials)} trials, {x.slots} at once, in {x.folder}\n")
+            if folds and x.validation_fraction:
+                print_message(f"folds     are the validation rows, in place of data.validation_fraction = {x.validation_fraction}\n")
         search = RunningSweep(x)
         search.run()
         has_best = tell(x, search, "json" in options)
     return 128 + search.stop_signal if search.stop_signal else 0 if has_best else 1
 
 
+def validation_fraction_of(x):
+    """As the job has it without folds; "" where it keeps no rows, or is no job without folds."""
+    try:
+        found = x.command.job(x.job, x.sets)["keys"]["data.validation_fraction"] or "0"
+    except Failure:  # what is wrong with it still, that is told with folds
+        return ""
+    return found if float(found) > 0 else ""
+
+
 # ---- The folder ----
 
 
-def begin(x, resumes, overwrites):
-    path = os.path.join(x.folder, "sweep.json")
-    plan = one_line({"job": text_of(x.job), "sets": x.sets, "rungs": x.rungs, "keep_one_of": x.keep_one_of,
+def plan_of(x):
+    return one_line({"job": text_of(x.job), "sets": x.sets, "rungs": x.rungs, "keep_one_of": x.keep_one_of,
                      "trials": [dict(trial) for trial in x.trials]})
+
+
+def free_folder(x, first, resumes, overwrites):
+    """Where nobody named a folder, other searches of the job stay: this one has the first folder that is its own, or free."""
+    folder, number = first, 1
+    while not overwrites and os.path.exists(plan := os.path.join(folder, "sweep.json")) and text_of(plan) != x.plan:
+        number += 1
+        folder = f"{first}-{number}"
+    return first if resumes and not os.path.exists(folder) else folder
+
+
+def begin(x, resumes, overwrites):
+    path, plan = os.path.join(x.folder, "sweep.json"), x.plan
     is_there = os.path.exists(path)
     if is_there and not resumes and not overwrites:
+        ways = f"to go on with it: {x.to_go_on}; " if text_of(path) == plan else "it has other trials, or another job file: "
         raise Failure("cannot-create", "there is a sweep already", x.folder,
-                      "--resume goes on with it, --overwrite replaces it, -o FOLDER chooses another place")
+                      ways + "--overwrite replaces it, -o FOLDER chooses another place")
     if is_there and resumes and text_of(path) != plan:
         raise Failure("cannot-create", "the sweep there has other trials, or another job file", x.folder,
                       "give the same options as then, or choose another place with -o FOLDER")
@@ -117,7 +150,7 @@ def folder_of(x, trial):
 def tell(x, search, as_json):
     """Tells and writes what came of it. Whether there is a best trial, or setting."""
     rule, ranking = search.rule, search.rule.ranking()
-    objects = [trial_object(x.trials, search.runs, rule, trial) for trial in range(len(x.trials))]
+    objects = [trial_object(x.trials, search.runs, rule, trial, x.watched) for trial in range(len(x.trials))]
     ranked = [objects[trial] for trial in ranking]
     cells = trial_cells(x.trials, ranked)
     x.command.write_file(os.path.join(x.folder, "sweep.csv"), cells_csv(cells))
@@ -125,10 +158,10 @@ def tell(x, search, as_json):
              if search.runs[trial] and search.runs[trial].history]
     if drawn:
         x.command.write_file(os.path.join(x.folder, "curves.svg"), curves_svg(drawn))
-    result = {"trials": ranked, "best": ranking[0] + 1 if ranked[0]["loss"] is not None else None}
+    result = {"trials": ranked, "best": ranking[0] + 1 if rule.losses[ranking[0]] is not None else None}
     best_job = None
     if x.folds:
-        settings = result["settings"] = settings_object(objects, x.folds)
+        settings = result["settings"] = settings_object(objects, x.folds, x.watched)
         cells = setting_cells(settings)
         result["best"] = settings[0]["setting"] if settings[0]["loss"] is not None else None
         x.command.write_file(os.path.join(x.folder, "folds.csv"), cells_csv(cells))
@@ -139,15 +172,23 @@ def tell(x, search, as_json):
     if best_job is not None:
         x.command.write_file(os.path.join(x.folder, "best.toml"), best_job)
     print_result(one_line(result) if as_json else cells_text(cells))
+    if search.stop_signal:
+        half = [one["trial"] - 1 for one in objects if one["state"] == "half-trained"]
+        ended = len(objects) - len(half) - sum(one["state"] == "waiting" for one in objects)
+        facts = x.command.runs([folder_of(x, trial) for trial in half]) if half else []
+        anew = any(run["checkpoints"] == 0 for run in facts)
+        print_message(f"stopped   {ended} of {len(objects)} trials have ended, {len(half)} are half-trained"
+                      + (": without checkpoint.every_steps they begin anew\n" if anew else "\n")
+                      + f"go on     {x.to_go_on}\n")
     return result["best"] is not None
 
 
 def job_of_setting(x, setting):
-    """Without folds: on all rows that are not for testing."""
-    sets = [*x.fold_sets, *(f"{key}={value}" for key, value in without_fold(x.trials[setting * x.folds]))]
-    keys = x.command.job(x.job, sets)["keys"]
-    sets += ["data.folds=", "data.fold="]
-    if float(keys["data.test_fraction"] or 0) == 0:  # nothing is split off any more
+    """Without folds: on all rows that are not for testing, or for validation by the job's own word."""
+    values = [f"{key}={value}" for key, value in without_fold(x.trials[setting * x.folds])]
+    keys = x.command.job(x.job, [*x.sets, *values, "data.fold=0"])["keys"]
+    sets = [*x.own_sets, *values]
+    if not x.validation_fraction and float(keys["data.test_fraction"] or 0) == 0:  # nothing is split off any more
         sets.append("data.stratify=false")
         if keys["data.split_by"] is not None:
             ignored = (keys["data.ignore"] or "[]")[1:-1].strip()
@@ -214,9 +255,12 @@ class RunningSweep:
             if run and has_diverged(run):
                 self.rule.on_failed(trial)
             elif run and has_reached(run, epochs):
-                self.rule.on_reached(trial, judged(run, epochs)[1])
+                self.reached(trial, judged(run, epochs, self.x.watched)[1])
             else:
                 self.start(trial)
+
+    def reached(self, trial, figure):
+        self.rule.on_reached(trial, None if figure is None else self.x.watched.sign * figure)
 
     def start(self, trial):
         x, folder = self.x, folder_of(self.x, trial)
@@ -283,11 +327,13 @@ class RunningSweep:
         epochs = self.rule.epochs()
         values = " ".join(f"{key}={value}" for key, value in self.x.trials[trial])
         if run and has_reached(run, epochs):
-            row, loss = judged(run, epochs)
-            self.rule.on_reached(trial, loss)
+            row, figure = judged(run, epochs, self.x.watched)
+            self.reached(trial, figure)
             if not self.x.quiet:
-                print_message(f"trial {folder_name(trial)}  epoch {row['epoch'] if row else epochs}  "
-                              f"loss {'none' if loss is None else json_text(loss)}  {values}\n")
+                last = run.history[-1]["epoch"] if run.history else epochs
+                shown = " ".join(f"{key}={shown_cell(value)}" for key, value in self.x.trials[trial])
+                print_message(f"trial {folder_name(trial)}  epoch {row['epoch'] if row else last} of {last}  {self.x.watched.name} "
+                              f"{'none' if figure is None else shown_number(figure)}  {shown}\n")
         elif self.stop_signal and not (run and has_diverged(run)):
             self.rule.on_stopped(trial)
         else:

@@ -179,6 +179,14 @@ class Splits(TableRuns):
             self.assertIsNone(json.loads(best.stdout).get("test_loss"))
             self.assertEqual(json.loads(self.tensors_and_metadata(f"{name}/best")[1]["features"]), ["x", "z"])
 
+    def test_folds_take_the_place_of_the_rows_that_the_job_keeps_for_validation(self):
+        for name, fraction in (("job", {}), ("other", {"validation_fraction": 0.2})):
+            self.write_job(name, data=self.data(**fraction), **QUICK)
+            self.troupe("sweep", f"{name}.toml", "-o", name, "--folds", "3", "--grid", "job.seed=1,2", "--json")
+        self.assertEqual(self.read("job", "folds.csv"), self.read("other", "folds.csv"))
+        best = self.result_of("train", "other/best.toml", "--set", "output.directory=best")
+        self.assertIsNotNone(best["validation_loss"], "its own rows again")
+
     def test_folds_that_cannot_be_are_told_before_training(self):
         for words, code, part in ((["--folds", "1"], 2, "--folds"), (["--folds", "3", "--halve", "3"], 2, "--halve"),
                                   (["--folds", "3", "--grid", "data.fold=0,1"], 2, "names data.fold"),

@@ -6,6 +6,7 @@
 import glob
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -69,7 +70,8 @@ class Sweep(CommandTest):
             self.assertEqual((trial["loss"], trial["steps"]), (kept["validation_loss"], kept["best_version"]))
             best = min(rows_of_csv(run / "history.csv"), key=lambda row: float(row["validation_loss"]))
             self.assertEqual((trial["epochs"], trial["steps"]), (int(best["epoch"]), int(best["steps"])))
-            self.assertIn(f"trial {trial['trial']:03}  epoch {trial['epochs']}  ", said)
+            last = rows_of_csv(run / "history.csv")[-1]["epoch"]
+            self.assertIn(f"trial {trial['trial']:03}  epoch {trial['epochs']} of {last}  ", said)
             ends.append(trial["epochs"] < 12)
         self.assertIn(True, ends, "else the last row is the best, and this shows nothing")
 
@@ -77,13 +79,18 @@ class Sweep(CommandTest):
         words = ["--set", "training.epochs=40", "--set", "checkpoint.every_steps=50", *CHOICES]
         for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
             process = self.start(TROUPE, "sweep", JOB, "--json", "-o", "all", *words, "--resume",
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                 stdout=subprocess.DEVNULL)
             time.sleep(0.7)
             process.send_signal(number)
-            self.assertIn(process.wait(HANG), (code, 0))
+            said = process.communicate(timeout=HANG)[1]
+            self.assertIn(process.returncode, (code, 0))
         self.assertEqual(self.trials_that_run(), [], "nothing is left behind")
-        result, _ = self.sweep(*words, "--resume")
+        self.assertRegex(said, r"stopped   [0-3] of 4 trials have ended, [1-4] are half-trained(: .* anew)?\n")
+        line = next(line for line in said.split("\n") if line.startswith("go on     troupe "))
+        result = json.loads(self.troupe(*shlex.split(line)[3:]).stdout)
         self.assertEqual([trial["state"] for trial in result["trials"]], ["done"] * 4)
+        refused, _ = self.sweep(*words, code=73)
+        self.assertIn(line[10:], refused["error"]["hint"])
         for trial in result["trials"]:
             self.assertEqual(trial["parameters_sha256"], self.single(trial, 40))
         begin = time.monotonic()
@@ -130,6 +137,15 @@ class Sweep(CommandTest):
         done, _ = self.sweep("--set", "training.epochs=1", "--grid", "job.seed=5", "--overwrite")
         self.assertEqual(len(done["trials"]), 1)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "all", "002")))
+
+    def test_another_sweep_of_a_job_goes_beside_the_first_where_nobody_names_a_folder(self):
+        def told(seeds, *more, code=0):
+            return self.troupe("sweep", JOB, "--set", "training.epochs=1", "--grid", "job.seed=" + seeds, *more, code=code).stderr
+        for seeds, folder in (("1,2", "digits-sweep"), ("1,3", "digits-sweep-2"), ("4", "digits-sweep-3")):
+            self.assertIn(f"at once, in runs/{folder}\n", told(seeds))
+        self.assertIn("in runs/digits-sweep-2\n", told("1,3", "--resume"))
+        self.assertIn("runs/digits-sweep-2: there is a sweep already", told("1,3", code=73))
+        self.assertIn("runs/digits-sweep: the sweep there has other trials", told("5", "--resume", code=73))
 
     def test_what_is_no_trial_is_neither_removed_nor_taken_for_one(self):
         mine = os.path.join(self.folder, "all", "001", "mine")

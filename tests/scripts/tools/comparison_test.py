@@ -12,8 +12,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.abspath(sys.argv[2]), "python", "tools"))
 from compare import bits_of, comparison_object, comparison_text, differences_of  # noqa: E402
 from curves import curves_svg  # noqa: E402
-from records import FIGURES, SUMMARY, Run  # noqa: E402
-from results import judged, over_folds  # noqa: E402
+from records import FIGURES, SUMMARY, Run, Watched, all_figures  # noqa: E402
+from results import cells_csv, cells_text, judged, over_folds, settings_object, trial_cells, trial_object  # noqa: E402
+from rule import SweepRule  # noqa: E402
+from terminal import Failure  # noqa: E402
+
+LOSS, AUC = Watched({}), Watched({"training.watch": '"auc"'})
 
 
 def row_at(steps, loss, **more):
@@ -154,12 +158,46 @@ class Results(unittest.TestCase):
         """Rows 2 and 4 are not evaluated: they have a training loss alone, which is no rival."""
         run = Run("a", [row_at(10 * epoch, 0.1, validation_loss=loss)
                         for epoch, loss in ((1, 0.5), (2, None), (3, 0.2), (4, None), (5, 0.4))], dict(SUMMARY))
-        self.assertEqual([judged(run, epochs)[1] for epochs in (5, 4)], [0.4, 0.2], "the last")
+        self.assertEqual([judged(run, epochs, LOSS)[1] for epochs in (5, 4)], [0.4, 0.2], "the last")
         run.summary["best_version"] = 3
-        self.assertEqual([judged(run, epochs)[1] for epochs in (2, 5)], [0.5, 0.2], "at a rung, the best up to there")
-        self.assertEqual(judged(run, 5)[0]["epoch"], 3)
+        self.assertEqual([judged(run, epochs, LOSS)[1] for epochs in (2, 5)], [0.5, 0.2], "at a rung, the best up to there")
+        self.assertEqual(judged(run, 5, LOSS)[0]["epoch"], 3)
         run.history[0]["validation_loss"] = math.nan
-        self.assertEqual([judged(run, epochs)[1] for epochs in (5, 2)], [0.2, None])
+        self.assertEqual([judged(run, epochs, LOSS)[1] for epochs in (5, 2)], [0.2, None])
+
+    def test_a_search_ranks_by_what_the_job_watches(self):
+        """The loss likes trial 1, the AUC trial 2; of each the best version is kept, which is not the last."""
+        runs = [Run(str(i), [row_at(10 * epoch, 0.1, validation_loss=loss, validation_auc=auc, test_auc=0.5, metrics=["validation_auc", "test_auc"])
+                             for epoch, (loss, auc) in enumerate(rows, 1)], {**SUMMARY, "best_version": kept, "steps": kept})
+                for i, (kept, rows) in enumerate(((20, ((0.3, 0.6), (0.2, 0.7), (0.2, 0.65))), (10, ((0.5, 0.9), (0.4, 0.8)))))]
+        trials, tables = [[("a.b", "0.0123456789")], [("a.b", "1")]], {}
+        for watched, order in ((LOSS, [0, 1]), (AUC, [1, 0])):
+            rule = SweepRule(2, [3], 1)
+            for trial in range(2):
+                rule.on_started(trial)
+                rule.on_reached(trial, watched.sign * judged(runs[trial], 3, watched)[1])
+            self.assertEqual(rule.ranking(), order)
+            objects = [trial_object(trials, runs, rule, trial, watched) for trial in order]
+            tables[watched.name] = trial_cells(trials, objects)
+        self.assertEqual([x["validation_auc"] for x in objects], [0.9, 0.7])
+        self.assertEqual([x["loss"] for x in objects], [0.5, 0.2], "of the version that is kept")
+        self.assertEqual([x["setting"] for x in settings_object(objects, 1, AUC)], [1, 2])
+        self.assertEqual([x["setting"] for x in settings_object(objects, 1, LOSS)], [2, 1])
+        self.assertEqual(tables["auc"][0], ["trial", "a.b", "state", "loss", "epochs", "steps", "seconds", "validation_auc", "test_auc"])
+        self.assertIn("1      0.0123  done", cells_text(tables["loss"]))
+        self.assertIn("1,0.0123456789,done", cells_csv(tables["loss"]))
+        self.assertEqual(dict(x[::2] for x in all_figures(runs[0].history))["validation_auc"], True)
+
+    def test_what_nobody_can_rank_by_is_refused(self):
+        self.assertEqual(Watched({"training.watch": '"test-rmse"'}).columns, ["test_rmse"])
+        self.assertRaises(Failure, Watched, {"training.watch": '"my-own"'})
+
+    def test_a_trial_that_was_stopped_on_its_way_is_half_trained_and_has_no_rank(self):
+        told = trial_object([[]], [some_run()], SweepRule(1, [9], 1), 0, LOSS)
+        self.assertEqual((told["state"], told["loss"], told["epochs"]), ("half-trained", None, 3))
+        self.assertEqual(trial_object([[]], [None], SweepRule(1, [9], 1), 0, LOSS)["state"], "waiting")
+        diverged = Run("a", [], dict(SUMMARY))  # at its first step: there is no row
+        self.assertEqual(trial_object([[]], [diverged], SweepRule(1, [9], 1), 0, AUC)["epochs"], 0)
 
     def test_a_setting_has_a_mean_when_all_its_folds_have_the_figure(self):
         self.assertEqual(over_folds([1.0, 3.0]), (2.0, math.sqrt(2)))
