@@ -4,16 +4,26 @@
 #include "app/run/signals.hpp"
 #include "app/run/system_config.hpp"
 #include "app/run/training_run.hpp"
+#include "app/terminal/output.hpp"
+#include "coordinators/job/private_job.hpp"
 #include "coordinators/job/resolve.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
+#include "data/records/summary_file.hpp"
+#include "data/run_folder/run_directory.hpp"
 
 #include <caf/actor_system.hpp>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 namespace troupe {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 /// As given; by default as many threads as the job has use for.
 runtime_options runtime_of(const job& x, const prepared_data& data) {
@@ -31,10 +41,36 @@ training_result train_here(const job& x, training_inputs inputs) {
   return result;
 }
 
+/// Whether the run in a folder has ended, and was not stopped where --resume would go on.
+bool is_finished(const std::string& folder, const std::string& checkpoints) {
+  const auto path = (fs::path{folder} / summary_file_name).string();
+  std::ifstream in{path, std::ios::binary};
+  if (!in)
+    return false;
+  const auto summary = read_summary(std::string{std::istreambuf_iterator<char>{in}, {}}, path);
+  return summary.stopped_by != name_of(stop_reason::interrupt) || !checkpoint_in(checkpoints);
+}
+
+/// Where nobody named a folder, a finished run stays and this one goes beside it: runs/NAME-2, -3 ... Not that of a
+/// private job, whose folder has its ledger.
+void keep_finished_run(loaded_job& x, const train_arguments& arguments) {
+  std::error_code ignored;
+  auto& chosen = x.value.output.directory;
+  const auto taken = chosen;
+  const auto& elsewhere = x.value.checkpoint.directory;
+  if (arguments.resume || arguments.overwrite || x.places.by_key.contains("output.directory") ||
+      is_private(x.value) || !is_finished(taken, elsewhere.empty() ? taken : elsewhere))
+    return;
+  for (size_t i = 2; fs::exists(chosen, ignored); ++i)
+    chosen = taken + '-' + std::to_string(i);
+  print_message("troupe: " + taken + " has a finished run: this one is written to " + chosen +
+                " (--overwrite replaces the first)\n");
+}
+
 int run_train(const train_arguments& arguments, std::string& job_name) {
-  const auto loaded =
-    load_job_and_places(arguments.job_file, arguments.sets, process_environment());
+  auto loaded = load_job_and_places(arguments.job_file, arguments.sets, process_environment());
   job_name = loaded.value.name;
+  keep_finished_run(loaded, arguments);
   watch_stop_signals();
   return run_training(loaded, arguments, train_here);
 }

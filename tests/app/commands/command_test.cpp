@@ -154,7 +154,7 @@ TEST_F(command, what_no_machine_has_memory_for_is_refused_with_both_numbers) {
 
 TEST_F(command, finished_run_is_replaced_only_when_asked_to) {
   ASSERT_EQ(run("train tiny.toml"), 0);
-  EXPECT_EQ(run("train tiny.toml --json"), 73);
+  EXPECT_EQ(run("train tiny.toml --json --set output.directory=runs/tiny"), 73);
   EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "cannot-create");
   EXPECT_TRUE(said("--overwrite"));
   EXPECT_EQ(run("train tiny.toml --overwrite"), 0);

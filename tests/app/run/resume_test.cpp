@@ -62,11 +62,33 @@ TEST_F(resume, an_earlier_run_is_refused_with_both_ways_out) {
   for (const bool finished : {true, false}) {
     if (!finished)
       kill_run();
-    EXPECT_EQ(train(), 73);
+    EXPECT_EQ(train(finished ? "--set output.directory=runs/tiny" : ""), 73);
     EXPECT_TRUE(hints("--resume") && hints("--overwrite"));
   }
   EXPECT_EQ(train("--resume --overwrite"), 2) << "one of them";
   EXPECT_EQ(train("--overwrite"), 0) << err;
+}
+
+TEST_F(resume, a_finished_run_in_a_folder_that_nobody_named_stays_and_the_next_goes_beside_it) {
+  for (const std::string name : {"tiny", "tiny-2", "tiny-3"}) {
+    ASSERT_EQ(train(), 0) << err;
+    EXPECT_EQ(printed()["model_file"], "runs/" + name + "/model.safetensors");
+    EXPECT_EQ(said("runs/tiny has a finished run: this one is written to runs/" + name + " ("),
+              name != "tiny");
+  }
+  EXPECT_EQ(train("--overwrite"), 0) << err;
+  EXPECT_EQ(printed()["model_file"], "runs/tiny/model.safetensors");
+  EXPECT_EQ(train("--resume"), 0) << err;
+  EXPECT_FALSE(folder.has("runs/tiny-4"));
+}
+
+TEST_F(resume, a_run_that_was_stopped_and_can_go_on_is_in_the_way) {
+  ASSERT_EQ(train("--set checkpoint.every_steps=1"), 0) << err;
+  auto summary = nlohmann::json::parse(folder.read("runs/tiny/summary.json"));
+  summary["stopped_by"] = "interrupt";
+  folder.write("runs/tiny/summary.json", summary.dump());
+  EXPECT_EQ(train(), 73);
+  EXPECT_TRUE(hints("--resume"));
 }
 
 TEST_F(resume, checkpoints_alone_are_a_run_too) {
