@@ -339,6 +339,11 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   print_summary(result.summary, folders.run(), arguments.json, error ? &*error : nullptr);
   if (arguments.stats)
     print_statistics(result, arguments.json);
+  if (stop_signal() != 0 && !arguments.quiet)
+    print_message(x.checkpoint.are_written()
+                    ? "stopped   --resume goes on from the last checkpoint\n"
+                    : "stopped   --resume cannot go on, as no checkpoints are written: set "
+                      "checkpoint.every_steps\n");
   if (error)
     return static_cast<int>(failure_code::diverged);
   return stop_signal() != 0 ? 128 + stop_signal() : 0;

@@ -111,14 +111,17 @@ class Training(Stopped):
         self.assertGreater(kept, 0, "no signal found a run that trains")
 
     def test_a_user_is_told(self):
-        run = self.train("--set", "training.replicas=1")
-        self.said_until(run, "Epoch ")
-        self.said_until(run, "Epoch ")
-        os.kill(run.pid, signal.SIGINT)
-        said = self.said_until(run, "troupe: SIGINT: stopping")
-        out, more = run.communicate(timeout=HANG)
-        self.assertEqual(run.returncode, 130, said + more)
-        self.assert_kept(out, said + more)
+        for every, told in (("50", "--resume goes on from the last checkpoint\n"), ("0", "--resume cannot go on, as no checkpoints")):
+            run = self.train("--set", "training.replicas=1", "--set", "checkpoint.every_steps=" + every)
+            self.said_until(run, "Epoch ")
+            self.said_until(run, "Epoch ")
+            os.kill(run.pid, signal.SIGINT)
+            said = self.said_until(run, "troupe: SIGINT: stopping")
+            out, more = run.communicate(timeout=HANG)
+            self.assertEqual(run.returncode, 130, said + more)
+            self.assertIn(told, more)
+            if every != "0":
+                self.assert_kept(out, said + more)
 
 
 class Reading(Stopped):
