@@ -198,8 +198,12 @@ void run_membership::tell_turned_away() {
 }
 
 void run_membership::carry_out(const give_up& decision) {
-  context_.fail(
-    {failure_code::unavailable, decision.reason, {}, "start the processes that are missing"});
+  std::string hint = "start the processes that are missing";
+  if (waiting_)
+    for (const auto& name : waiting_->names)
+      if (const auto why = roster_.trouble_of(name, context_.now()); !why.empty())
+        hint += "; " + name + ": " + why;
+  context_.fail({failure_code::unavailable, decision.reason, {}, hint});
 }
 
 void run_membership::carry_out(const stand_down& decision) {

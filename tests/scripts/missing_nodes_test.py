@@ -8,7 +8,7 @@ import os
 import signal
 
 from cluster_run import DIRECTOR, Cluster, EqualRuns, cluster_text, nodes_on_loopback, settings_of, timeouts
-from command import main
+from command import TROUPE, main
 from patience import HANG
 
 SHAPES = [(1, 1), (1, 0), (1, 0)]
@@ -28,6 +28,15 @@ class MissingNodes(EqualRuns):
         self.assertIn("only 1 of 3 nodes came within", error["what"])
         self.assertIn("missing: left, right", error["what"])
         self.assertIn("min_nodes", error["what"])
+
+    def test_the_director_says_at_the_end_why_it_refused_who_is_missing(self):
+        self.write("cluster.toml", cluster_text(self.nodes, settings_of(3),
+                                timeouts(join=4)).replace("min_nodes = 1\n", ""))
+        run = self.start(TROUPE, "node", self.file, "--name", DIRECTOR, "--json")
+        self.troupe("node", self.file, "--name", "left", "--set", "optimizer.learning_rate=0.5", code=76)
+        hint = json.loads(run.communicate(timeout=HANG)[0])["error"]["hint"]
+        self.assertIn("; left: it was refused: ", hint)
+        self.assertIn("and 0.5; start both", hint)
 
     def test_fewer_are_enough_when_the_file_says_so_and_the_summary_counts_them(self):
         self.write("cluster.toml", cluster_text(self.nodes, settings_of(3), timeouts(join=1)))
