@@ -9,10 +9,12 @@
 #include "data/rows_file/rows_file.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
+#include "models/keys/closest_name.hpp"
 #include "models/segments/segment_chain.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -51,11 +53,18 @@ std::string difference(const char* what, const std::vector<std::string>& wanted,
   return result;
 }
 
+// Of the file's other columns those that are called nearly so: the rest need not be the model's.
 std::string differences(const std::vector<std::string>& wanted,
                         const std::vector<std::string>& found) {
-  const auto missing = difference("missing", wanted, found);
-  const auto surplus = difference("not the model's:", found, wanted);
-  return missing + (missing.empty() || surplus.empty() ? "" : "; ") + surplus;
+  std::vector<std::string> surplus;
+  std::ranges::copy_if(found, std::back_inserter(surplus),
+                       [&](const std::string& name) { return !contains(wanted, name); });
+  auto result = difference("missing", wanted, found);
+  size_t count = 0;
+  for (const auto& name : wanted)
+    if (const auto near = closest_name(name, surplus); !near.empty() && !contains(found, name))
+      result += (count++ == 0 ? "; the file has " : ", ") + shown_text(near);
+  return result;
 }
 
 std::string plural(size_t count, const std::string& what) {

@@ -97,8 +97,12 @@ private:
   }
 
   std::string source() const {
-    if (!given_.data.file.empty())
-      return shown_text(given_.data.file);
+    if (!given_.data.file.empty()) {
+      auto result = shown_text(given_.data.file);
+      for (const auto& more : {given_.data.validation_file, given_.data.test_file})
+        result += more.empty() ? "" : " and " + shown_text(more);
+      return result;
+    }
     if (given_.federated.partition == partition_kind::files)
       return shown_text(given_.federated.clients_from);
     return given_.data.synthetic == synthetic_kind::none ? "rows in memory" : "synthetic rows";

@@ -268,7 +268,7 @@ std::string run_report(const training_summary& summary) {
   add_line(result, "epochs", std::to_string(summary.epochs));
   add_line(result, "steps", std::to_string(summary.steps));
   if (summary.best_version)
-    add_line(result, "best version", std::to_string(*summary.best_version));
+    add_line(result, "best version", "step " + std::to_string(*summary.best_version));
   if (!summary.stopped_by.empty())
     add_line(result, "stopped by", summary.stopped_by);
   if (!summary.rate_reductions.empty())

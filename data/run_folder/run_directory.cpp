@@ -328,6 +328,9 @@ namespace fs = std::filesystem;
 
 constexpr std::time_t stillborn_after_s = 60;
 
+/// What a flight recorder's file leaves of a disk: room for the checkpoint or model that the run was writing.
+constexpr uint64_t room_left_bytes = uint64_t{16} << 20;
+
 bool has_name_of_flight(const std::string& name) {
   return name.starts_with("troupe-") && name.ends_with(".flight");
 }
@@ -392,6 +395,8 @@ std::string moved_into(const std::string& run_directory, const opened_flight& x)
   try {
     const auto bytes = content_of(x.file, flight_file_bytes);
     const auto path = (fs::path{run_directory} / file_name_of(x.what.process)).string();
+    if (std::error_code error; fs::space(run_directory, error).available < room_left_bytes)
+      return x.what.path;
     write_file_atomically(path, std::span{bytes}.first(read_flight(bytes, path).used_bytes));
     unlink(x.what.path.c_str());
     return path;

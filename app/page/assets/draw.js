@@ -29,6 +29,10 @@ function figure(x) {
   return x === 0 ? '0' : size >= 1e9 || size < 1e-4 ? x.toExponential(2) : String(Number(x.toPrecision(4)));
 }
 
+/// Beside an axis, where there is room for few letters: 1.25M.
+const tick_text = x => Math.abs(x) < 1e5 || Math.abs(x) >= 1e15 ? figure(x) :
+  x.toLocaleString('en-US', {notation: 'compact', maximumSignificantDigits: 4});
+
 function amount(x) {
   for (const [unit, size] of [['GB', 1e9], ['MB', 1e6], ['kB', 1e3]])
     if (x >= size) return [figure(x / size), unit];
@@ -131,7 +135,7 @@ class chart {
       logscale: Boolean(this.options.log && this.options.log()),
       includeZero: Boolean(this.options.zero), fillGraph: Boolean(this.options.zero), fillAlpha: 0.12,
       gridLineColor: colour('line2'), axisLineColor: colour('line'), axisLabelFontSize: 12, xRangePad: 4,
-      axes: {x: {axisLabelFormatter: whole}, y: {axisLabelWidth: 52, axisLabelFormatter: figure}},
+      axes: {x: {axisLabelFormatter: whole}, y: {axisLabelWidth: 52, axisLabelFormatter: tick_text}},
       highlightCallback: (event, x, found) => {
         this.reading.textContent = 'step ' + whole(x) + ': ' +
           found.map(one => (this.series.length > 1 ? one.name + ' ' : '') + figure(one.yval)).join(', ');

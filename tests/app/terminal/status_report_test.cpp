@@ -211,7 +211,7 @@ TEST(output, report_tells_the_best_version_and_its_validation_figures) {
   summary.validation_accuracy = 0.75;
   summary.validation_r2 = 0.5;
   const auto report = run_report(summary);
-  for (const auto* line : {"best version       420\n", "val loss           0.25\n",
+  for (const auto* line : {"best version       step 420\n", "val loss           0.25\n",
                            "val accuracy       0.75\n", "val r2             0.5\n"})
     EXPECT_TRUE(test::contains(report, line));
 }
