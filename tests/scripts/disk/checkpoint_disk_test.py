@@ -132,6 +132,20 @@ class SmallDisks(WithFolder):
         self.assertNotIn("summary.json", result.stdout)
         self.assertTrue(result.stdout.endswith("inspected 0\n"), result.stdout)
 
+    def test_a_full_disk_is_not_filled_by_the_flight_recorder(self):
+        result = self.on_disk("size=2m", f'''
+            memory=$(mktemp -d)
+            cd "$1"
+            printf '%s' '{JOB}' > job.toml
+            "$4" train job.toml {MODEL} --set checkpoint.every_steps=1 --set checkpoint.keep=9 --flight "$memory"
+            echo "exit $?"
+            ls runs/job "$memory"
+            rm -r "$memory"''')
+        self.assertIn("exit 74\n", result.stdout, result.stderr)
+        self.assertNotIn("flight-", result.stdout)
+        self.assertRegex(result.stdout, r"troupe-\S+\.flight")
+        self.assertRegex(result.stderr, r"recorder  \S+\.flight ")
+
     def test_a_read_only_disk_is_refused_before_training(self):
         for key in ("output.directory", "checkpoint.directory"):
             result = self.on_disk("ro", f'''

@@ -44,6 +44,8 @@ class Splits(TableRuns):
         self.assertAlmostEqual(judged["loss"], given["validation_loss"], delta=1e-6)
         self.assertEqual(self.counts("given", "validation"),
                          {name: sum(row["kind"] == name for row in self.others) for name in ("down", "rare", "up")})
+        said = self.troupe("train", "given.toml", "--overwrite", "--set", "output.directory=given").stderr
+        self.assertIn("data      'rows.csv' and 'others.csv': 500 rows of 2 features; ", said)
         # The rows for testing are those without it, and the job is another one.
         alone = self.train("alone", data=self.data(test_fraction=0.2), training={**QUICK["training"], "keep_best": False},
                            **{key: QUICK[key] for key in ("model", "optimizer")})

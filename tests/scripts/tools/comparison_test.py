@@ -169,7 +169,7 @@ class Results(unittest.TestCase):
         """The loss likes trial 1, the AUC trial 2; of each the best version is kept, which is not the last."""
         runs = [Run(str(i), [row_at(10 * epoch, 0.1, validation_loss=loss, validation_auc=auc, test_auc=0.5, metrics=["validation_auc", "test_auc"])
                              for epoch, (loss, auc) in enumerate(rows, 1)], {**SUMMARY, "best_version": kept, "steps": kept})
-                for i, (kept, rows) in enumerate(((20, ((0.3, 0.6), (0.2, 0.7), (0.2, 0.65))), (10, ((0.5, 0.9), (0.4, 0.8)))))]
+                for i, (kept, rows) in enumerate(((20, ((0.3, 0.6), (0.212345, 0.7), (0.22, 0.65))), (10, ((0.5, 0.9), (0.4, 0.8)))))]
         trials, tables = [[("a.b", "0.0123456789")], [("a.b", "1")]], {}
         for watched, order in ((LOSS, [0, 1]), (AUC, [1, 0])):
             rule = SweepRule(2, [3], 1)
@@ -180,12 +180,12 @@ class Results(unittest.TestCase):
             objects = [trial_object(trials, runs, rule, trial, watched) for trial in order]
             tables[watched.name] = trial_cells(trials, objects)
         self.assertEqual([x["validation_auc"] for x in objects], [0.9, 0.7])
-        self.assertEqual([x["loss"] for x in objects], [0.5, 0.2], "of the version that is kept")
+        self.assertEqual([x["loss"] for x in objects], [0.5, 0.212345], "of the version that is kept")
         self.assertEqual([x["setting"] for x in settings_object(objects, 1, AUC)], [1, 2])
         self.assertEqual([x["setting"] for x in settings_object(objects, 1, LOSS)], [2, 1])
         self.assertEqual(tables["auc"][0], ["trial", "a.b", "state", "loss", "epochs", "steps", "seconds", "validation_auc", "test_auc"])
-        self.assertIn("1      0.0123  done", cells_text(tables["loss"]))
-        self.assertIn("1,0.0123456789,done", cells_csv(tables["loss"]))
+        self.assertIn("1      0.0123  done   0.212  ", cells_text(tables["loss"]))
+        self.assertIn("1,0.0123456789,done,0.212345,", cells_csv(tables["loss"]))
         self.assertEqual(dict(x[::2] for x in all_figures(runs[0].history))["validation_auc"], True)
 
     def test_what_nobody_can_rank_by_is_refused(self):
