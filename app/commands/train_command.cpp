@@ -42,7 +42,8 @@ training_result train_here(const job& x, training_inputs inputs) {
 }
 
 /// Whether the run in a folder has ended, and was not stopped where --resume would go on.
-bool is_finished(const std::string& folder, const std::string& checkpoints) {
+bool is_finished(const std::string& folder, const std::string& elsewhere) {
+  const auto& checkpoints = elsewhere.empty() ? folder : elsewhere;
   const auto path = (fs::path{folder} / summary_file_name).string();
   std::ifstream in{path, std::ios::binary};
   if (!in)
@@ -52,19 +53,28 @@ bool is_finished(const std::string& folder, const std::string& checkpoints) {
 }
 
 /// Where nobody named a folder, a finished run stays and this one goes beside it: runs/NAME-2, -3 ... Not that of a
-/// private job, whose folder has its ledger.
+/// private job, whose folder has its ledger. --resume goes on with the first of these that is not finished.
 void keep_finished_run(loaded_job& x, const train_arguments& arguments) {
   std::error_code ignored;
   auto& chosen = x.value.output.directory;
   const auto taken = chosen;
   const auto& elsewhere = x.value.checkpoint.directory;
-  if (arguments.resume || arguments.overwrite || x.places.by_key.contains("output.directory") ||
-      is_private(x.value) || !is_finished(taken, elsewhere.empty() ? taken : elsewhere))
+  if (arguments.overwrite || x.places.by_key.contains("output.directory") || is_private(x.value) ||
+      !is_finished(taken, elsewhere))
     return;
-  for (size_t i = 2; fs::exists(chosen, ignored); ++i)
+  const auto goes_on = [&] {
+    return arguments.resume && fs::exists(fs::path{chosen} / identity_file_name, ignored) &&
+           !is_finished(chosen, elsewhere);
+  };
+  for (size_t i = 2; fs::exists(chosen, ignored) && !goes_on(); ++i)
     chosen = taken + '-' + std::to_string(i);
-  print_message("troupe: " + taken + " has a finished run: this one is written to " + chosen +
-                " (--overwrite replaces the first)\n");
+  if (arguments.resume && !fs::exists(chosen, ignored))
+    chosen = taken;
+  else
+    print_message("troupe: " + taken + " has a finished run: this one is " +
+                  (arguments.resume
+                     ? "gone on with in " + chosen + "\n"
+                     : "written to " + chosen + " (--overwrite replaces the first)\n"));
 }
 
 int run_train(const train_arguments& arguments, std::string& job_name) {

@@ -91,6 +91,20 @@ TEST_F(resume, a_run_that_was_stopped_and_can_go_on_is_in_the_way) {
   EXPECT_TRUE(hints("--resume"));
 }
 
+TEST_F(resume, a_run_beside_a_finished_one_is_gone_on_with) {
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(train("--set checkpoint.every_steps=1"), 0) << err;
+  const auto whole = folder.read("runs/tiny-2/model.safetensors");
+  for (const auto* name : {"summary.json", "model.safetensors", "checkpoint-000000000004.troupe"})
+    ASSERT_TRUE(std::filesystem::remove(folder.path("runs/tiny-2/" + std::string{name})));
+  EXPECT_EQ(train("--resume"), 0) << err;
+  EXPECT_TRUE(said("runs/tiny has a finished run: this one is gone on with in runs/tiny-2\n"));
+  EXPECT_TRUE(said("training goes on from step 3"));
+  EXPECT_EQ(folder.read("runs/tiny-2/model.safetensors"), whole);
+  EXPECT_EQ(train("--resume"), 0) << err;
+  EXPECT_TRUE(said("runs/tiny: the run is finished"));
+}
+
 TEST_F(resume, checkpoints_alone_are_a_run_too) {
   store().write(checkpoint_at(1, "some"));
   EXPECT_EQ(train(), 73);
