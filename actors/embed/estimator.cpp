@@ -50,17 +50,14 @@ bool may_lend(const estimator_options& x, size_t rows) {
   return are_as_given || in_batches;
 }
 
-dataset rows_of(const matrix_view& features, bool are_lent) {
+dataset rows_of(const matrix_view& features) {
   require_size("feature values", features.rows * features.columns, features.values.size());
   if (features.values.empty())
     throw std::invalid_argument("estimator: there are no rows or no features");
   dataset result;
   result.row_count = features.rows;
   result.feature_count = features.columns;
-  if (are_lent)
-    result.lent.values = features.values;
-  else
-    result.features.assign(features.values.begin(), features.values.end());
+  result.lent.values = features.values;
   result.feature_names = indices(features.columns);
   return result;
 }
@@ -109,19 +106,62 @@ standardization scale_targets(const estimator_options& options, dataset& rows) {
 }
 
 /// y = W x + b becomes y deviation + mean, in the last layer's W (T x H) and b (T).
-void take_scale_back(const standardization& scale, safetensors_file& file) {
-  const auto& tensors = file.layout.tensors();
+void take_scale_back(const standardization& scale, const parameter_layout& layout,
+                     std::span<float> values) {
+  const auto& tensors = layout.tensors();
   const auto& bias = tensors.back();
   const auto& weight = tensors[tensors.size() - 2];
   const size_t width = weight.size / scale.mean.size();
   for (size_t t = 0; t < scale.mean.size(); ++t) {
     const double deviation = scale.deviation[t];
-    for (auto& w : std::span{file.values}.subspan(weight.offset + t * width, width))
+    for (auto& w : values.subspan(weight.offset + t * width, width))
       w = static_cast<float>(w * deviation);
-    auto& b = file.values[bias.offset + t];
+    auto& b = values[bias.offset + t];
     b = static_cast<float>(b * deviation + scale.mean[t]);
   }
-  file.data_sha256 = sha256_hex(std::as_bytes(std::span{file.values}));
+}
+
+/// The scale that takes `scale` back.
+standardization inverse_of(const standardization& scale) {
+  standardization result;
+  for (size_t t = 0; t < scale.mean.size(); ++t) {
+    result.deviation.push_back(1 / scale.deviation[t]);
+    result.mean.push_back(-scale.mean[t] / scale.deviation[t]);
+  }
+  return result;
+}
+
+/// Puts the rows on the scale of the model that training begins from.
+void standardize_as(const saved_model& start, dataset& rows) {
+  if (rows.is_classification() && rows.classes != start.classes)
+    throw failure(failure_code::bad_data, "the classes are not those of the model to start from",
+                  {}, "give it rows of the same classes, or begin anew");
+  const auto& map = start.features;
+  if (map.empty())
+    return;
+  if (map.deviation.size() != rows.feature_count || rows.is_sparse() != map.mean.empty())
+    throw failure(failure_code::bad_data,
+                  "the model to start from has " + std::to_string(map.deviation.size()) +
+                    (map.mean.empty() ? " sparse" : "") + " features, these rows have " +
+                    std::to_string(rows.feature_count) + (rows.is_sparse() ? " sparse ones" : ""),
+                  {}, "give it rows of the same kind, or begin anew");
+  if (rows.is_sparse())
+    standardize(map, rows.sparse.features, rows.sparse.values);
+  else
+    standardize(map, rows.features);
+}
+
+std::shared_ptr<const start_values> start_of(const saved_model& model,
+                                             const standardization& target_scale) {
+  const auto& layout = model.network->layout();
+  auto result = std::make_shared<start_values>();
+  result->layout = layout;
+  result->values.resize(layout.size());
+  layout.to_logical(model.parameters.values(), result->values);
+  if (!target_scale.empty() && model.network->output_count() == target_scale.mean.size())
+    take_scale_back(inverse_of(target_scale), layout, result->values);
+  result->sha256 = sha256_hex(std::as_bytes(std::span{result->values}));
+  return result;
 }
 
 std::vector<int32_t> values_of(const std::vector<std::string>& classes) {
@@ -150,7 +190,7 @@ estimator::estimator(caf::actor_system& system, estimator_options options)
 
 void estimator::fit(const matrix_view& features, std::span<const int32_t> labels) {
   require_size("labels", features.rows, labels.size());
-  auto rows = rows_of(features, !system_ && may_lend(options_, features.rows));
+  auto rows = rows_of(features);
   const std::set<int32_t> values{labels.begin(), labels.end()};
   if (values.size() < 2)
     throw failure(failure_code::bad_data, "all labels are the same", {},
@@ -174,7 +214,7 @@ void estimator::fit(const matrix_view& features, std::span<const float> targets)
 void estimator::fit(const matrix_view& features, const matrix_view& targets) {
   require_size("rows of targets", features.rows, targets.rows);
   require_size("target values", targets.rows * targets.columns, targets.values.size());
-  auto rows = rows_of(features, !system_ && may_lend(options_, features.rows));
+  auto rows = rows_of(features);
   rows.targets.assign(targets.values.begin(), targets.values.end());
   rows.target_count = targets.columns;
   for (size_t t = 0; t < targets.columns; ++t)
@@ -182,9 +222,20 @@ void estimator::fit(const matrix_view& features, const matrix_view& targets) {
   fit(std::move(rows));
 }
 
-void estimator::fit(dataset&& rows) {
-  const auto x = job_of(options_);
+void estimator::fit(dataset rows) {
+  auto x = job_of(options_);
+  const auto* start = options_.start;
+  if (system_ || start || !may_lend(options_, rows.row_count)) {
+    const auto lent = std::exchange(rows.lent, {}).values;
+    rows.features.insert(rows.features.end(), lent.begin(), lent.end());
+  }
   const auto scale = scale_targets(options_, rows);
+  if (start) {
+    require_sound(rows);
+    standardize_as(*start, rows);
+    x.data.standardize = false;
+    x.model.start = start_of(*start, scale);
+  }
   const auto data = prepare_data(x, std::move(rows));
   train_options watch;
   watch.on_progress = options_.on_progress;
@@ -199,8 +250,13 @@ void estimator::fit(dataset&& rows) {
   file.values.resize(file.layout.size());
   file.layout.to_logical(result.parameters.values(), file.values);
   file.data_sha256 = result.summary.parameters_sha256;
-  if (!scale.empty())
-    take_scale_back(scale, file);
+  if (!scale.empty()) {
+    take_scale_back(scale, file.layout, file.values);
+    file.data_sha256 = sha256_hex(std::as_bytes(std::span{file.values}));
+  }
+  for (const auto* key : {"feature_mean", "feature_deviation"})
+    if (start && start->metadata.contains(key))
+      file.metadata[key] = start->metadata.at(key);
   model_ = to_saved_model(std::move(file), "estimator");
   class_values_ = values_of(model_.classes);
   history_ = std::move(result.history);

@@ -55,6 +55,9 @@ struct estimator_options {
   /// Share of rows kept from training for validation, [0, 1). The model is then that of the epoch with their least loss
   /// (`training.keep_best`, `training.patience`).
   double validation_fraction = 0;
+  /// A model of the same tensors, and classes, whose parameters training begins from; null: values by the seed. Its map
+  /// of features stays as it is, whatever `standardize` says. It must outlive `fit`.
+  const saved_model* start = nullptr;
   /// As in train_options (train.hpp), on the thread that waits in `fit`. Stopped training leaves the
   /// model of the version it reached, or the best one if that is kept.
   std::function<void(const training_progress&)> on_progress{};
@@ -92,6 +95,10 @@ public:
   /// Learns one target (N), or T of them (N x T).
   void fit(const matrix_view& features, std::span<const float> targets);
   void fit(const matrix_view& features, const matrix_view& targets);
+
+  /// Learns a data set: sparse rows, rows with weights or names, classes of which some have no row here. It reads
+  /// `rows.lent` in place where it would read a view's features so.
+  void fit(dataset rows);
 
   /// N x T targets.
   std::vector<float> predict(const matrix_view& features) const;
@@ -173,7 +180,6 @@ private:
     return result;
   }
 
-  void fit(dataset&& rows);
   std::vector<float> raw_predictions(const matrix_view& features) const;
 
   estimator_options options_;

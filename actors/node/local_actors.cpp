@@ -1,6 +1,7 @@
 #include "actors/node/local_actors.hpp"
 
 #include "coordinators/parallel/tile_window.hpp"
+#include "models/base/copy_values.hpp"
 
 #include <caf/actor_cast.hpp>
 
@@ -131,9 +132,11 @@ void local_spans::initialize() {
   const auto first = versions_->at(0);
   for (size_t k = 0; k < all_.size(); ++k) {
     const auto span = first.part(all_[k].elements);
-    context_.options.network->initialize(
-      context_.options.seed, all_[k].elements,
-      first.storage.values().subspan(span.offset(), span.size()));
+    const auto out = first.storage.values().subspan(span.offset(), span.size());
+    if (const auto& start = context_.options.start)
+      copy_values(start.values().subspan(all_[k].elements.begin, span.size()), out.begin());
+    else
+      context_.options.network->initialize(context_.options.seed, all_[k].elements, out);
     beginnings_[k].parameters = span;
   }
 }

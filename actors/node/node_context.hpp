@@ -48,6 +48,7 @@ struct node_options {
   bool sharded = false;           ///< replicas fetch what shards elsewhere own, segment by segment
   evaluation_rows rows;
   uint64_t seed = 0;     ///< of the job
+  const_buffer start{};  ///< what parameters begin with, in working order; none: values by the seed
   size_t slot_count = 0; ///< of the owner's state beside the parameters
   order_sizes orders;
   size_t block_numbers = 0; ///< that shards send each other for a block in a step

@@ -22,6 +22,7 @@
 #include "models/merging/parameter_average.hpp"
 #include "models/network/activation.hpp"
 #include "models/network/initialization.hpp"
+#include "models/network/parameter_layout.hpp"
 #include "models/optimizers/optimizer_options.hpp"
 #include "models/privacy/secret_stream.hpp"
 #include "models/segments/layer_cuts.hpp"
@@ -30,6 +31,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -122,6 +124,13 @@ struct data_options : column_options, part_options, synthetic_options {
   friend bool operator==(const data_options&, const data_options&) = default;
 };
 
+/// Parameters that training begins from, in place of values by the seed.
+struct start_values {
+  parameter_layout layout;   ///< the model's
+  std::vector<float> values; ///< of all tensors, in logical order
+  std::string sha256;        ///< of the values, hexadecimal
+};
+
 struct model_options : loss_constants {
   model_kind kind = model_kind::neural_network;
   std::vector<size_t> hidden;                         ///< units of each hidden layer, >= 1
@@ -139,6 +148,7 @@ struct model_options : loss_constants {
   /// A kind that the application adds (models/kinds/model_kinds.hpp), in place of `kind` and what
   /// belongs to a network.
   component own;
+  std::shared_ptr<const start_values> start{}; ///< null: values by the seed
 
   friend bool operator==(const model_options&, const model_options&) = default;
 };

@@ -383,6 +383,31 @@ void check_own_model(problem_list& check, const job& resolved, const data_shape&
   }
 }
 
+std::string text_of(const tensor_info* x) {
+  if (!x)
+    return "nothing";
+  std::string shape;
+  for (const auto extent : x->shape)
+    shape += (shape.empty() ? "" : " x ") + std::to_string(extent);
+  return "'" + x->name + "' (" + shape + ")";
+}
+
+/// The first tensor that differs says why.
+void check_start(problem_list& check, const job& x, const data_shape& shape) {
+  const auto network = make_model(x, shape);
+  const auto& wanted = network->layout().tensors();
+  const auto& given = x.model.start->layout.tensors();
+  for (size_t i = 0; i < std::max(wanted.size(), given.size()); ++i) {
+    const auto* own = i < wanted.size() ? &wanted[i] : nullptr;
+    const auto* other = i < given.size() ? &given[i] : nullptr;
+    if (!own || !other || own->name != other->name || own->shape != other->shape)
+      return check.require(
+        false, "model.start",
+        "the model to start from has " + text_of(other) + " where this one has " + text_of(own),
+        "give it the same layers, features and classes or targets, or begin anew");
+  }
+}
+
 } // namespace
 
 std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape) {
@@ -422,6 +447,8 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     "optimizer.kind",
     std::string{name_of(optimizer.kind)} + " needs the gradient of all rows, not of a batch",
     "set training.batch_size = \"all\"");
+  if (check.found.empty() && resolved.model.start)
+    check_start(check, resolved, shape);
   return std::move(check.found);
 }
 

@@ -340,6 +340,8 @@ std::string identity_text(const job& resolved, const std::string& data_fingerpri
         key.identity(x) != key.identity(defaults))
       write(key.path, value_of(key, x));
   }
+  if (x.model.start)
+    write("model.start", x.model.start->sha256);
   return result;
 }
 

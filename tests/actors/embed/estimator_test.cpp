@@ -5,6 +5,7 @@
 #include "actors/embed/verify_in_company.hpp"
 #include "actors/protocol/training_progress.hpp"
 #include "data/text/failure.hpp"
+#include "models/segments/segment_chain.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/training.hpp"
@@ -243,6 +244,102 @@ TEST_F(estimators, learns_scaled_targets_and_tells_them_in_their_unit) {
   EXPECT_GT(scaled.score(view_of(rows), sides(rows)), 0.9) << "labels have no scale";
   options.model.loss = loss_kind::gamma;
   EXPECT_THROW(estimator{options}.fit(view_of(rows), targets), failure);
+}
+
+TEST_F(estimators, begins_from_a_model_in_the_units_of_its_features_and_targets) {
+  auto targets = plane_targets(rows);
+  for (auto& y : targets)
+    y = 1e5f * y + 1e6f;
+  auto options = quick();
+  options.model.hidden = {4};
+  options.standardize_targets = true;
+  estimator first{options};
+  first.fit(view_of(rows), targets);
+  const std::span later{rows.data(), 2 * size_t{50}};
+  const std::span later_targets{targets.data(), size_t{50}};
+  options.start = &first.model();
+  options.training.epochs = 1;
+  options.training.slices = 4;
+  options.optimizer.learning_rate = 1e-9;
+  std::string bits;
+  for (const size_t replicas : {1, 3}) {
+    options.training.replicas = replicas;
+    estimator second{options};
+    second.fit({later, 50, 2}, later_targets);
+    EXPECT_NEAR(second.score(view_of(rows), targets), first.score(view_of(rows), targets), 1e-4);
+    EXPECT_EQ(second.model().features, first.model().features);
+    EXPECT_TRUE(bits.empty() || bits == second.model().data_sha256);
+    bits = second.model().data_sha256;
+  }
+  options.training.epochs = 30;
+  options.optimizer.learning_rate = 0.01;
+  const auto job_of = [&](const saved_model* start) {
+    options.start = start;
+    estimator second{options};
+    second.fit({later, 50, 2}, later_targets);
+    EXPECT_TRUE(!start || second.score({later, 50, 2}, later_targets) > 0.99);
+    return second.model().metadata.at("job_sha256");
+  };
+  estimator third{options};
+  third.fit({later, 50, 2}, later_targets);
+  EXPECT_NE(job_of(&first.model()), job_of(&third.model())) << "they have different identities";
+  EXPECT_NE(job_of(&first.model()), job_of(nullptr));
+}
+
+TEST_F(estimators, refuse_to_begin_from_another_model) {
+  estimator first{quick()};
+  first.fit(view_of(rows), sides(rows));
+  auto options = quick();
+  options.start = &first.model();
+  options.model.hidden = {4};
+  const auto problem =
+    test::failure_of([&] { estimator{options}.fit(view_of(rows), sides(rows)); });
+  EXPECT_EQ(problem.code(), failure_code::bad_job);
+  EXPECT_EQ(problem.reason(),
+            "the model to start from has 'layers.0.weight' (2 x 2) where this one has "
+            "'layers.0.weight' (4 x 2)");
+  options.model.hidden = {};
+  auto others = sides(rows);
+  for (auto& label : others)
+    label += 1;
+  EXPECT_THROW(estimator{options}.fit(view_of(rows), others), failure) << "classes -2 and 8";
+  EXPECT_THROW(estimator{options}.fit({rows, rows.size() / 3, 3}, std::vector<int32_t>(200)),
+               failure);
+}
+
+TEST_F(estimators, learn_a_data_set_with_weights_and_sparse_rows) {
+  dataset plane;
+  plane.row_count = row_count;
+  plane.feature_count = 2;
+  plane.sparse.starts = {0};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    plane.sparse.features.push_back(i % 2);
+    plane.sparse.values.push_back(rows[i]);
+    if (i % 2 == 1)
+      plane.sparse.starts.push_back(i + 1);
+  }
+  plane.targets = plane_targets(rows);
+  plane.target_count = 1;
+  plane.target_names = {"y"};
+  for (size_t i = 0; i < row_count; ++i) {
+    plane.weights.push_back(i % 3 == 0 ? 0.0f : 1.0f);
+    plane.targets[i] = i % 3 == 0 ? 1000 : plane.targets[i];
+  }
+  auto options = quick();
+  options.optimizer.learning_rate = 0.3;
+  estimator learned{options};
+  learned.fit(plane);
+  EXPECT_TRUE(learned.model().network->chain().reads_sparse());
+  EXPECT_GT(learned.score(view_of(rows), plane_targets(rows)), 0.99) << "rows of weight 0 are none";
+  options.start = &learned.model();
+  options.optimizer.learning_rate = 1e-6;
+  estimator again{options};
+  again.fit(plane);
+  EXPECT_GT(again.score(view_of(rows), plane_targets(rows)), 0.99);
+  EXPECT_THROW(estimator{options}.fit(view_of(rows), plane_targets(rows)), failure)
+    << "dense rows have another scale";
+  plane.weights.pop_back();
+  EXPECT_THROW(learned.fit(plane), failure);
 }
 
 TEST_F(estimators, refuses_to_wait_in_a_handler_of_the_system_it_needs) {
