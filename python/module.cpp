@@ -6,9 +6,12 @@
 
 #include "actors/embed/estimator.hpp"
 #include "actors/protocol/training_progress.hpp"
+#include "app/predict/model_rows.hpp"
 #include "data/records/history_figures.hpp"
 #include "data/text/failure.hpp"
 #include "models/base/copy_values.hpp"
+#include "models/segments/segment_chain.hpp"
+#include "troupe/version.hpp"
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -33,7 +36,6 @@ namespace {
 
 /// Float32 in rows: what is already so is not copied.
 using float_array = py::array_t<float, py::array::c_style | py::array::forcecast>;
-using label_array = py::array_t<int32_t, py::array::c_style | py::array::forcecast>;
 
 // ---- Options
 
@@ -81,7 +83,15 @@ const std::map<std::string, setter>& setters() {
      [](auto& x, auto& v) { x.validation_fraction = v.template cast<double>(); }},
     {"standardize",
      [](auto& x, auto& v) { x.standardize_targets = x.standardize = v.template cast<bool>(); }},
-    {"seed", [](auto& x, auto& v) { x.seed = v.template cast<uint64_t>(); }}};
+    {"class_weight",
+     [](auto& x, auto& v) {
+       auto& weights = x.training.class_weights;
+       weights.kind =
+         py::isinstance<py::str>(v) ? class_weight_kind::balanced : class_weight_kind::list;
+       if (weights.kind == class_weight_kind::list)
+         weights.values = v.template cast<std::vector<double>>();
+     }},
+    {"random_state", [](auto& x, auto& v) { x.seed = v.template cast<uint64_t>(); }}};
   return table;
 }
 
@@ -168,15 +178,53 @@ private:
   std::chrono::steady_clock::time_point next_look_{};
 };
 
-// ---- The estimator
+// ---- Rows
 
-matrix_view view_of(const float_array& values) {
-  if (values.ndim() != 2)
-    throw py::value_error("expected an array of two dimensions");
-  return {{values.data(), static_cast<size_t>(values.size())},
-          static_cast<size_t>(values.shape(0)),
-          static_cast<size_t>(values.shape(1))};
+template <class Value>
+std::vector<Value> values_of(const py::handle& given) {
+  const auto values = py::array_t<Value, py::array::c_style | py::array::forcecast>::ensure(given);
+  if (!values)
+    throw py::error_already_set();
+  return {values.data(), values.data() + values.size()};
 }
+
+/// Rows of float32 (N x F), which must stay while the data set is used, or sparse ones: (starts of rows, features,
+/// values, F), as in a CSR matrix whose rows are sorted.
+dataset rows_of(const py::object& given) {
+  dataset result;
+  if (py::isinstance<py::tuple>(given)) {
+    const auto parts = given.cast<py::tuple>();
+    result.sparse = {values_of<uint64_t>(parts[0]), values_of<uint32_t>(parts[1]),
+                     values_of<float>(parts[2])};
+    result.row_count = result.sparse.row_count();
+    result.feature_count = parts[3].cast<size_t>();
+    return result;
+  }
+  const auto values = given.cast<float_array>();
+  if (values.ndim() != 2 || !values.is(given))
+    throw py::value_error("expected a float32 array of two dimensions, row by row");
+  result.lent.values = {values.data(), static_cast<size_t>(values.size())};
+  result.row_count = static_cast<size_t>(values.shape(0));
+  result.feature_count = static_cast<size_t>(values.shape(1));
+  return result;
+}
+
+/// Class numbers (N) of so many classes, or, with 0 of them, numbers (N x T).
+void add_targets(const py::object& given, size_t class_count, dataset& out) {
+  if (class_count > 0) {
+    out.labels = values_of<int32_t>(given);
+    for (size_t i = 0; i < class_count; ++i)
+      out.classes.push_back(std::to_string(i));
+    out.target_names = {"label"};
+    return;
+  }
+  out.targets = values_of<float>(given);
+  out.target_count = out.targets.size() / out.row_count;
+  for (size_t t = 0; t < out.target_count; ++t)
+    out.target_names.push_back("target " + std::to_string(t));
+}
+
+// ---- The estimator
 
 class python_estimator {
 public:
@@ -185,38 +233,92 @@ public:
   static python_estimator load(const std::string& path) {
     python_estimator result{estimator_options{}};
     const py::gil_scoped_release unlocked;
-    result.learned_ = std::make_unique<estimator>(estimator::load(path));
+    result.learned_ = std::make_shared<estimator>(estimator::load(path));
     return result;
   }
 
-  void fit_labels(const float_array& features, const label_array& labels,
-                  std::vector<py::function> callbacks) {
-    const std::span wanted{labels.data(), static_cast<size_t>(labels.size())};
-    train(std::move(callbacks),
-          [&, rows = view_of(features)](estimator& learner) { learner.fit(rows, wanted); });
+  /// Training begins from the other's model.
+  void start_from(const python_estimator& other) {
+    other.learned();
+    start_ = other.learned_;
   }
 
-  void fit_targets(const float_array& features, const float_array& targets,
-                   std::vector<py::function> callbacks) {
-    if (options_.model.hidden.empty() && !options_.model.own.is_set())
-      options_.model.kind = model_kind::linear_regression; // the same model, which solvers know
-    train(std::move(callbacks), [rows = view_of(features), wanted = view_of(targets)](
-                                  estimator& learner) { learner.fit(rows, wanted); });
+  /// `weights`: N, or None. `names`: of the features; none where rows are sparse.
+  void fit(const py::object& features, const py::object& targets, size_t class_count,
+           const py::object& weights, const std::vector<std::string>& names,
+           std::vector<py::function> callbacks) {
+    auto rows = rows_of(features);
+    add_targets(targets, class_count, rows);
+    if (!weights.is_none())
+      rows.weights = values_of<float>(weights);
+    rows.feature_names = names;
+    auto options = options_;
+    if (!rows.is_classification() && options.model.hidden.empty() && !options.model.own.is_set())
+      options.model.kind = model_kind::linear_regression; // the same model, which solvers know
+    if (start_) {
+      options.start = &start_->model();
+      rows.classes = options.start->classes;
+    }
+    python_watch watch{std::move(callbacks)};
+    options.on_progress = [&](const training_progress& news) { watch.on_progress(news); };
+    options.stop_requested = [&] { return watch.stop_requested(); };
+    auto learner = std::make_shared<estimator>(std::move(options));
+    {
+      const py::gil_scoped_release unlocked;
+      learner->fit(std::move(rows));
+    }
+    learned_ = std::move(learner);
+    watch.raise();
   }
 
   /// N x T targets, or N x K probabilities.
-  py::array_t<float> predict(const float_array& features) const {
-    const auto rows = view_of(features);
+  py::array_t<float> predict(const py::object& features) const {
+    const auto rows = rows_of(features);
     const auto& model = learned().model();
-    if (rows.columns != model.network->feature_count())
+    if (rows.feature_count != model.network->feature_count())
       throw py::value_error("expected " + std::to_string(model.network->feature_count()) +
-                            " features, got " + std::to_string(rows.columns));
+                            " features, got " + std::to_string(rows.feature_count));
     const size_t columns = model.prediction_count();
-    py::array_t<float> result({rows.rows, columns});
-    const std::span out{result.mutable_data(), rows.rows * columns};
+    py::array_t<float> result({rows.row_count, columns});
+    const std::span out{result.mutable_data(), rows.row_count * columns};
     const py::gil_scoped_release unlocked;
-    predictor{model}.predict(rows.values, out);
+    batch all;
+    all.row_count = rows.row_count;
+    all.features = rows.lent.values;
+    all.sparse = rows.sparse.rows(0, rows.row_count);
+    predictor{model}.predict(all, out);
     return result;
+  }
+
+  /// The same for the rows of a file, read as `troupe predict` reads it, and what that warns of. `header`: "auto", "yes"
+  /// or "no". With `is_plain` cells stand between commas, whatever the file that the model was trained on has.
+  std::pair<py::array_t<float>, std::vector<std::string>>
+  predict_file(const std::string& path, const std::string& header, bool is_plain) const {
+    const auto& model = learned().model();
+    std::vector<float> predictions;
+    std::vector<std::string> remarks;
+    {
+      const py::gil_scoped_release unlocked;
+      data_arguments data;
+      data.file = path;
+      data.header = header;
+      if (is_plain) {
+        data.format = "csv";
+        data.dialect = csv_dialect{.decimal = model.dialect.decimal};
+      }
+      auto rows = open_rows(model, data, target_wish::ignored);
+      predictor predict{model};
+      for (table_chunk part; rows.next(part, model_rows_part);) {
+        const auto begin = predictions.size();
+        predictions.resize(begin + part.row_count * model.prediction_count());
+        predict.predict(part.rows(), std::span{predictions}.subspan(begin));
+      }
+      if (rows.remarks)
+        remarks = rows.remarks();
+    }
+    const auto columns = model.prediction_count();
+    return {py::array_t<float>({predictions.size() / columns, columns}, predictions.data()),
+            remarks};
   }
 
   /// Classes are called `classes` in the file, in place of their numbers.
@@ -237,23 +339,9 @@ public:
   bool has_model() const { return learned_ != nullptr; }
 
 private:
-  template <class Fit>
-  void train(std::vector<py::function> callbacks, const Fit& fit) {
-    python_watch watch{std::move(callbacks)};
-    auto options = options_;
-    options.on_progress = [&](const training_progress& news) { watch.on_progress(news); };
-    options.stop_requested = [&] { return watch.stop_requested(); };
-    auto learner = std::make_unique<estimator>(std::move(options));
-    {
-      const py::gil_scoped_release unlocked;
-      fit(*learner);
-    }
-    learned_ = std::move(learner);
-    watch.raise();
-  }
-
   estimator_options options_;
-  std::unique_ptr<estimator> learned_;
+  std::shared_ptr<const estimator> learned_;
+  std::shared_ptr<const estimator> start_; ///< null: training begins from values by the seed
 };
 
 py::list history_of(const python_estimator& x) {
@@ -270,6 +358,7 @@ void translate(std::exception_ptr thrown) {
     switch (error.code()) {
     case failure_code::bad_job:
     case failure_code::bad_data:
+    case failure_code::usage:
       return PyErr_SetString(PyExc_ValueError, error.what());
     case failure_code::missing_input:
     case failure_code::cannot_create:
@@ -287,19 +376,32 @@ void translate(std::exception_ptr thrown) {
 
 PYBIND11_MODULE(_troupe, module) {
   using troupe::python_estimator;
+  module.attr("version") = TROUPE_VERSION;
   py::register_exception_translator(&troupe::translate);
   py::class_<python_estimator>(module, "Estimator")
     .def(py::init(
       [](const py::kwargs& options) { return python_estimator{troupe::options_of(options)}; }))
     .def_static("load", &python_estimator::load, py::arg("path"))
-    .def("fit_labels", &python_estimator::fit_labels, py::arg("features"), py::arg("labels"),
-         py::arg("callbacks") = py::list())
-    .def("fit_targets", &python_estimator::fit_targets, py::arg("features"), py::arg("targets"),
-         py::arg("callbacks") = py::list())
+    .def("start_from", &python_estimator::start_from, py::arg("other"))
+    .def("fit", &python_estimator::fit, py::arg("features"), py::arg("targets"),
+         py::arg("class_count"), py::arg("weights"), py::arg("feature_names"), py::arg("callbacks"))
     .def("predict", &python_estimator::predict, py::arg("features"))
+    .def("predict_file", &python_estimator::predict_file, py::arg("path"), py::arg("header"),
+         py::arg("is_plain"))
     .def("save", &python_estimator::save, py::arg("path"), py::arg("classes") = py::none())
     .def("history", &troupe::history_of)
     .def_property_readonly("has_model", &python_estimator::has_model)
+    .def_property_readonly(
+      "is_sparse",
+      [](const python_estimator& x) { return x.learned().model().network->chain().reads_sparse(); })
+    .def_property_readonly(
+      "decimal",
+      [](const python_estimator& x) { return std::string{x.learned().model().dialect.decimal}; })
+    .def_property_readonly(
+      "has_coded_cells",
+      [](const python_estimator& x) { return !x.learned().model().columns.empty(); })
+    .def_property_readonly(
+      "columns", [](const python_estimator& x) { return x.learned().model().column_names(); })
     .def_property_readonly("classes",
                            [](const python_estimator& x) { return x.learned().model().classes; })
     .def_property_readonly(

@@ -77,7 +77,8 @@ if(TROUPE_BUILD_COMMAND)
     tools/tools)
   troupe_command_test(cluster_random ${TROUPE_PYTHON} -B ${here}/scripts/cluster_random_test.py ${folders} 1 101)
   if(TROUPE_BUILD_PYTHON)
-    troupe_script_tests(python/python python/onnx python_regressions:python/regressions)
+    troupe_script_tests(python/python python/onnx python_regressions:python/regressions
+                         python_habits:python/habits python_named_rows:python/named_rows)
   endif()
 
   set(troupe $<TARGET_FILE:troupe_command>)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "app/page/page_place.hpp"
+#include "data/formats/csv/csv_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -82,12 +83,13 @@ int watch_command(const watch_arguments& arguments);
 /// A data file ("-": standard input) for a trained model: what is known of its format and columns.
 struct data_arguments {
   std::string file;
-  std::string format = "auto";      ///< "auto" or the format's name
-  std::string target;               ///< the target's column; empty: by the model
-  std::vector<std::string> ignore;  ///< to convert: columns that are no features
-  std::string header = "auto";      ///< csv: "auto", "yes" or "no"
-  std::optional<size_t> index_base; ///< libsvm: 0 or 1; absent: the model's, else 1
-  std::string labels_file;          ///< idx, npy: the targets; empty: by name, else a column
+  std::string format = "auto";             ///< "auto" or the format's name
+  std::string target;                      ///< the target's column; empty: by the model
+  std::vector<std::string> ignore;         ///< to convert: columns that are no features
+  std::string header = "auto";             ///< csv: "auto", "yes" or "no"
+  std::optional<size_t> index_base;        ///< libsvm: 0 or 1; absent: the model's, else 1
+  std::string labels_file;                 ///< idx, npy: the targets; empty: by name, else a column
+  std::optional<csv_dialect> dialect = {}; ///< csv: absent: that of the model's own file
 };
 
 struct evaluate_arguments {

@@ -347,7 +347,8 @@ csv_header header_for(const saved_model& model, csv_header asked) {
 model_rows open_csv(const saved_model& model, csv_header asked, const data_arguments& data,
                     target_wish wish) {
   const auto header = header_for(model, asked);
-  auto reader = std::make_unique<csv_reader>(data.file, header, model.dialect);
+  auto reader =
+    std::make_unique<csv_reader>(data.file, header, data.dialect.value_or(model.dialect));
   auto* const csv = reader.get();
   if (wish == target_wish::ignored)
     csv->ignore_targets();

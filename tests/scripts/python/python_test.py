@@ -51,14 +51,19 @@ def plane():
 
 class Manners(unittest.TestCase):
     def test_scikit_learns_checks_pass(self):
-        # Its checks of sample weights do not apply: `fit` takes none. All others do.
+        # A row of weight 0 counts in its batch: the one check that scikit-learn excuses its SGDClassifier from, too.
         for model in (TroupeClassifier(), TroupeRegressor()):
-            count = 0
+            skipped, count = [], 0
             for estimator, check in check_estimator(model, generate_only=True):
                 with self.subTest(check=str(check)):
-                    check(estimator)
+                    try:
+                        check(estimator)
+                    except unittest.SkipTest as reason:
+                        skipped.append(str(reason))
                 count += 1
-            self.assertGreater(count, 35)
+            self.assertGreater(count, 45)
+            for reason in skipped:
+                self.assertRegex(reason, "check_sample_weights_invariance|pandas is not installed")
 
     def test_classes_are_of_any_type(self):
         rows, numbers = digits()
@@ -97,7 +102,7 @@ class Manners(unittest.TestCase):
 class Bits(CommandTest):
     def test_are_those_of_the_command(self):
         rows, classes = digits()
-        model = TroupeClassifier(hidden=(16,), epochs=3, seed=7, batch_size=64, slices=4,
+        model = TroupeClassifier(hidden=(16,), epochs=3, random_state=7, batch_size=64, slices=4,
                                  validation_fraction=0.25).fit(rows, classes)
         job = self.write("job.toml", f'''job.seed = 7
 data = {{file = "{DIGITS}", standardize = true, validation_fraction = 0.25}}
@@ -137,7 +142,7 @@ training = {{epochs = 3, batch_size = 64, slices = 4, replicas = 2}}
             model = TroupeClassifier(**options, replicas=2)
             model.fit(others, classes, callbacks=[lambda row: None])
             self.assertEqual(model.parameters_sha256_, expected)
-        other = TroupeClassifier(**options, replicas=2, seed=1).fit(rows, classes)
+        other = TroupeClassifier(**options, replicas=2, random_state=1).fit(rows, classes)
         self.assertNotEqual(other.parameters_sha256_, expected)
 
     def test_follow_a_rate_that_results_lower(self):
