@@ -87,14 +87,13 @@ target_use use_of(const model_options& options, const dataset& train = {}) {
 
 /// The job's first key about columns of a CSV file, or null.
 const char* column_key_of(const data_options& x) {
-  return !x.ignore.empty()        ? "data.ignore"
-         : !x.categorical.empty() ? "data.categorical"
-         : !x.boolean.empty()     ? "data.boolean"
-         : !x.date.empty()        ? "data.date"
-         : !x.weight.empty()      ? "data.weight"
-         : !x.split_by.empty()    ? "data.split_by"
-         : x.has_plan()           ? "data.missing"
-                                  : nullptr;
+  const auto* reading = key_of_readings(x);
+  return !x.ignore.empty()     ? "data.ignore"
+         : reading             ? reading
+         : !x.weight.empty()   ? "data.weight"
+         : !x.split_by.empty() ? "data.split_by"
+         : x.has_plan()        ? "data.missing"
+                               : nullptr;
 }
 
 /// Refuses keys about columns for a file of rows, whose columns are chosen already.

@@ -130,6 +130,7 @@ struct init_arguments {
   std::string file;
   std::string output; ///< the job; empty: the file's name with .toml, here; "-": standard output
   std::string target; ///< empty: guessed
+  std::string date_order; ///< "day-first" or "month-first"; empty: guessed
   std::string header = "auto";
   bool overwrite = false;
 };

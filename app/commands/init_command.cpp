@@ -1,5 +1,6 @@
 #include "actors/run/job_data.hpp"
 #include "app/commands/commands.hpp"
+#include "app/init/column_guess.hpp"
 #include "app/job/job_file.hpp"
 #include "app/terminal/figures_text.hpp"
 #include "app/terminal/output.hpp"
@@ -17,8 +18,11 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,19 +38,17 @@ struct job_proposal {
   std::string target_reason; ///< "its name says so", and the like
   bool is_sure = false;      ///< of the target
   bool has_classes = false;
-  std::string targets;                                      ///< what they are, in words
-  std::vector<std::pair<std::string, std::string>> ignored; ///< by column: why
+  std::string targets;                                       ///< what they are, in words
+  std::vector<std::pair<std::string, column_guess>> ignored; ///< columns, and why
   std::vector<std::string> features;
-  struct reading {
-    std::string column;
-    std::string reason; ///< with how sure it is
-  };
-  std::vector<reading> categorical{};
-  std::vector<reading> boolean{};
-  std::vector<reading> date{};
+  /// Columns that are no plain numbers, and why, by what they are.
+  std::map<column_kind, std::vector<std::pair<std::string, std::string>>> readings{};
+  std::optional<date_form> date_order{};    ///< of dates that do not begin with the year
   std::string missing{};                    ///< which columns have gaps, in words; empty: none
   std::vector<std::string> missing_cells{}; ///< texts that stand in them
+  std::string missing_texts{};              ///< which stand where, in words
   bool drops_rows = false;                  ///< with gaps, as the target has some
+  std::string rare_class{};                 ///< which class is rare, in words; empty: none
 };
 
 /// Whole numbers of so few values are taken for classes.
@@ -64,56 +66,6 @@ bool is_named_as_target(const csv_column& x) {
   return std::ranges::find(names, lower(x.name)) != names.end();
 }
 
-std::string shares(uint64_t part, uint64_t whole) {
-  return std::to_string(part) + " of " + std::to_string(whole);
-}
-
-/// Text of so few values, or of one in so many rows, is taken for categories.
-constexpr uint64_t rows_of_category_min = 2;
-
-bool is_text_of(uint64_t count, const csv_column& x) {
-  return x.text_count > 0 && count == x.text_count && x.number_count == 0;
-}
-
-bool has_categories(const csv_column& x) {
-  return !x.has_many_values() &&
-         x.number_count + x.text_count >= rows_of_category_min * x.values.size();
-}
-
-/// Why it is no feature; empty when it is one.
-std::string reason_to_ignore(const csv_column& x, uint64_t rows) {
-  if (2 * x.empty_count > rows)
-    return shares(x.empty_count, rows) + " cells are empty";
-  if (x.values.size() == 1)
-    return "all cells are the same";
-  if (is_text_of(x.date_count, x) || is_text_of(x.boolean_count, x))
-    return "";
-  if (x.text_count > 0 && (x.number_count > x.text_count || !has_categories(x)))
-    return shares(x.text_count, rows) + " cells are no numbers, such as " +
-           shown_text(x.first_text);
-  const auto name = lower(x.name);
-  const bool is_named_id = name == "id" || name.ends_with("_id") || name.ends_with("id number");
-  if (x.counts && x.text_count == 0 && rows > 2)
-    return "it counts the rows";
-  return is_named_id && x.is_whole && x.has_many_values() ? "its name says that it is an id" : "";
-}
-
-std::string listed_values(const csv_column& x);
-
-/// What a feature's cells are, where they are not plain numbers.
-void choose_reading(const csv_column& x, job_proposal& out) {
-  if (is_text_of(x.date_count, x))
-    out.date.push_back({x.name, "dates in all cells, for certain"});
-  else if (is_text_of(x.boolean_count, x))
-    out.boolean.push_back({x.name, "true or false (" + listed_values(x) + "), for certain"});
-  else if (x.text_count > 0)
-    out.categorical.push_back({x.name, "text of " + std::to_string(x.values.size()) + " values (" +
-                                         listed_values(x) + "), likely"});
-  else if (x.has_leading_zeros && has_categories(x))
-    out.categorical.push_back({x.name, "numbers that begin with 0, as codes do, of " +
-                                         std::to_string(x.values.size()) + " values, likely"});
-}
-
 /// How gaps in these features are to be filled.
 void choose_missing(const csv_facts& facts, job_proposal& out) {
   std::set<std::string> words;
@@ -124,7 +76,12 @@ void choose_missing(const csv_facts& facts, job_proposal& out) {
       continue;
     out.missing += (out.missing.empty() ? "" : ", ") + printable_text(x.name) + " in " +
                    shares(x.empty_count, facts.row_count);
-    words.insert(x.missing_words.begin(), x.missing_words.end());
+    for (const auto& [word, count] : x.missing_words) {
+      out.missing_texts += (out.missing_texts.empty() ? "" : "; ") + printable_text(x.name) + ": " +
+                           std::to_string(count) + (count == 1 ? " cell is " : " cells are ") +
+                           shown_text(word);
+      words.insert(word);
+    }
   }
   out.missing_cells.assign(words.begin(), words.end());
 }
@@ -156,15 +113,23 @@ void choose_target(const csv_facts& facts, const std::string& wanted, const std:
   }
 }
 
-std::string listed_values(const csv_column& x) {
-  std::string result;
-  size_t count = 0;
-  for (const auto& value : x.values) {
-    if (++count > 5)
-      return result + ", ..";
-    result += (count == 1 ? "" : ", ") + shown_text(value);
-  }
-  return result;
+std::string percent(uint64_t part, uint64_t whole) {
+  const auto tenths = (1000 * part + whole / 2) / whole;
+  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " %";
+}
+
+/// A class in less than a tenth of the rows, and in less than half of those that it would have if all had the same.
+std::string rare_class_of(const csv_column& x) {
+  const auto by_rows = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto [rare, common] = std::ranges::minmax_element(x.values, by_rows);
+  uint64_t rows = 0;
+  for (const auto& [value, count] : x.values)
+    rows += count;
+  if (10 * rare->second >= rows || 2 * x.values.size() * rare->second >= rows)
+    return "";
+  return shown_text(rare->first) + " is in " + percent(rare->second, rows) +
+         " of the rows. To answer " + shown_text(common->first) + " always is right in " +
+         percent(common->second, rows) + ": auc and macro-f1 tell more than accuracy";
 }
 
 void judge_targets(const csv_column& x, uint64_t rows, const std::string& path, job_proposal& out) {
@@ -174,9 +139,13 @@ void judge_targets(const csv_column& x, uint64_t rows, const std::string& path, 
                   "the column " + shown_text(x.name) + " has no value in " +
                     shares(x.empty_count, rows) + " rows, so it cannot be learned",
                   path, "leave these rows out, or name another column: --target");
-  const bool is_text = x.text_count > 0;
+  const bool is_text = x.text_count > 0 && !x.has_amounts();
+  if (x.has_amounts())
+    out.readings[column_kind::amount].emplace_back(x.name, amounts_reason(x));
   const bool has_few = x.values.size() <= classes_max;
   out.has_classes = is_text || (x.is_whole && has_few);
+  if (out.has_classes && !x.has_many_values() && !x.values.empty())
+    out.rare_class = rare_class_of(x);
   const auto many = x.has_many_values() ? "more than " + std::to_string(csv_column::values_kept_max)
                                         : std::to_string(x.values.size());
   if (is_text)
@@ -192,19 +161,32 @@ std::string comment(const std::string& text) {
   return "# " + text + '\n';
 }
 
+/// Of a path such as "data.date".
+std::string_view key_name(std::string_view path) {
+  return path.substr(path.find('.') + 1);
+}
+
 std::string key(const std::string& name, const std::string& value) {
   return name + " = " + value + '\n';
 }
 
-/// A key of columns that are read in one way, with why.
-std::string readings(const std::string& name, const std::vector<job_proposal::reading>& x) {
+/// Keys of columns that are no plain numbers, with why.
+std::string reading_lines(const job_proposal& x) {
   std::string result;
-  std::vector<std::string> columns;
-  for (const auto& [column, reason] : x) {
-    result += comment(printable_text(column) + ": " + printable_text(reason) + ".");
-    columns.push_back(column);
+  for (const auto& [kind, path, member] : column_readings) {
+    const auto found = x.readings.find(kind);
+    if (found == x.readings.end())
+      continue;
+    std::vector<std::string> columns;
+    for (const auto& [column, reason] : found->second) {
+      result += comment(printable_text(column) + ": " + printable_text(reason) + ".");
+      columns.push_back(column);
+    }
+    result += key(std::string{key_name(path)}, toml_text(columns));
   }
-  return columns.empty() ? "" : result + key(name, toml_text(columns));
+  if (x.date_order)
+    result += key("date_order", toml_text(name_of(*x.date_order)));
+  return result;
 }
 
 std::string dialect_lines(const csv_dialect& x) {
@@ -221,12 +203,14 @@ std::string missing_lines(const job_proposal& x) {
   if (x.missing.empty())
     return "";
   auto result =
-    comment("Cells without a value, for certain: " + x.missing + " rows. " +
+    comment("Cells without a value: " + x.missing + " rows. " +
             (x.drops_rows ? "These rows are left out, as the target is among them."
                           : "The mean stands for them; \"drop\" leaves such rows out.")) +
     key("missing", x.drops_rows ? "\"drop\"" : "\"mean\"");
-  return x.missing_cells.empty() ? result
-                                 : result + key("missing_cells", toml_text(x.missing_cells));
+  return x.missing_cells.empty()
+           ? result
+           : result + comment("Taken for no value: " + x.missing_texts + ".") +
+               key("missing_cells", toml_text(x.missing_cells));
 }
 
 std::string data_section(const csv_facts& facts, const job_proposal& x, const std::string& file) {
@@ -240,17 +224,22 @@ std::string data_section(const csv_facts& facts, const job_proposal& x, const st
   result += key("target", toml_text(std::string_view{x.target}));
   std::vector<std::string> ignored;
   for (const auto& [column, why] : x.ignored) {
-    result +=
-      comment("No feature: " + printable_text(column) + ", for " + printable_text(why) + ".");
+    result += comment("No feature: " + printable_text(column) + ", for " +
+                      printable_text(why.reason) + ".");
+    if (!why.advice.empty())
+      result += comment("  To have it: " + printable_text(why.advice) + ".");
     ignored.push_back(column);
   }
   if (!ignored.empty())
     result += key("ignore", toml_text(ignored));
-  result += readings("categorical", x.categorical) + readings("boolean", x.boolean) +
-            readings("date", x.date) + missing_lines(x);
+  result += reading_lines(x) + missing_lines(x);
   result += key("test_fraction", "0.2");
   if (x.has_classes && facts.row_count >= rows_for_validation)
     result += key("validation_fraction", "0.1");
+  if (!x.rare_class.empty())
+    result +=
+      comment("Rare: " + printable_text(x.rare_class) + ". All parts get their share of it.") +
+      key("stratify", "true");
   return result + key("standardize", "true") + '\n';
 }
 
@@ -277,10 +266,10 @@ std::string regression_sections() {
          "l2 = 0.001\n\n[training]\nmetrics = [\"mae\", \"rmse\"]\n";
 }
 
-/// `target`: the column that the user names; empty: to be guessed. Throws failure(bad_data) for a column
-/// that is not there, for a target without most values, and where no feature is left.
-job_proposal proposal_for(const csv_facts& facts, const std::string& target,
-                          const std::string& path) {
+/// Throws failure(bad_data) for a column that is not there, for a target without most values, and where no feature is
+/// left.
+job_proposal proposal_for(const csv_facts& facts, const init_arguments& wanted) {
+  const auto& path = wanted.file;
   if (facts.row_count == 0 || facts.columns.size() < 2)
     throw failure(
       failure_code::bad_data,
@@ -289,23 +278,34 @@ job_proposal proposal_for(const csv_facts& facts, const std::string& target,
       path,
       "it needs rows of a target and a feature, with commas, semicolons, tabs or bars between");
   job_proposal result;
-  choose_target(facts, target, path, result);
+  choose_target(facts, wanted.target, path, result);
+  const auto order = guess_date_order(facts, from_name<date_form>(wanted.date_order));
   for (const auto& x : facts.columns) {
-    if (x.name == result.target)
+    if (x.name == result.target) {
       judge_targets(x, facts.row_count, path, result);
-    else if (auto why = reason_to_ignore(x, facts.row_count); !why.empty())
-      result.ignored.emplace_back(x.name, std::move(why));
-    else {
-      result.features.push_back(x.name);
-      choose_reading(x, result);
+      continue;
     }
+    auto guess = guess_column(x, facts.row_count, order);
+    if (!guess.kind) {
+      result.ignored.emplace_back(x.name, std::move(guess));
+      continue;
+    }
+    result.features.push_back(x.name);
+    const bool is_date = guess.kind == column_kind::date || guess.kind == column_kind::datetime;
+    if (is_date && !x.has_dates(date_form::year_first))
+      result.date_order = order;
+    if (*guess.kind != column_kind::number)
+      result.readings[*guess.kind].emplace_back(x.name, std::move(guess.reason));
   }
   choose_missing(facts, result);
-  if (result.features.empty())
+  if (result.features.empty()) {
+    const auto& [column, why] = result.ignored.front();
     throw failure(failure_code::bad_data,
-                  "no column can be a feature: " + shown_text(result.ignored.front().first) +
-                    ", as " + result.ignored.front().second,
-                  path, "features are columns of numbers, dates, or of values that come again");
+                  "no column can be a feature: " + shown_text(column) + ", as " + why.reason, path,
+                  why.advice.empty()
+                    ? "features are columns of numbers, dates, or of values that come again"
+                    : why.advice);
+  }
   return result;
 }
 
@@ -328,7 +328,7 @@ std::string proposed_job(const csv_facts& facts, const job_proposal& x, const st
 namespace fs = std::filesystem;
 
 /// Enough to know the columns, and read in a second or two.
-constexpr uint64_t rows_looked_at = 200'000;
+constexpr uint64_t rows_looked_at = 1'000'000;
 
 std::string output_of(const init_arguments& x) {
   if (!x.output.empty())
@@ -360,6 +360,23 @@ std::string listed(const std::vector<std::string>& names) {
            : result;
 }
 
+/// Of columns that say something and are left out; empty: there are none.
+std::string warning_of_loss(const job_proposal& x, const csv_facts& facts) {
+  std::string lines;
+  size_t count = 0;
+  for (const auto& [column, why] : x.ignored) {
+    if (!why.is_loss)
+      continue;
+    ++count;
+    lines += "  " + shown_text(column) + ": " + printable_text(why.reason) +
+             (why.advice.empty() ? "" : "\n    to have it, " + printable_text(why.advice)) + '\n';
+  }
+  return count == 0
+           ? ""
+           : "troupe: warning: " + shares(count, facts.columns.size()) +
+               " columns are left out, though they may say something of the target:\n" + lines;
+}
+
 void write_job(const std::string& output, const std::string& text, bool overwrite) {
   if (!overwrite && fs::exists(fs::symlink_status(output)))
     throw failure(failure_code::cannot_create, "the file is there already", output,
@@ -376,10 +393,12 @@ int init_command(const init_arguments& x) {
                   "a job needs no more than data.file = \"" + x.file + "\" and a model.kind");
   const auto header = header_option(x.header);
   const auto facts = facts_of_csv(x.file, header, rows_looked_at, dialect_by_content(x.file));
-  const auto proposal = proposal_for(facts, x.target, x.file);
+  const auto proposal = proposal_for(facts, x);
   const auto output = output_of(x);
   const auto text = proposed_job(facts, proposal, name_from(output, x.file), output);
+  const auto warning = warning_of_loss(proposal, facts);
   if (output == "-") {
+    print_message(warning);
     print_result(text);
     return 0;
   }
@@ -401,15 +420,20 @@ int init_command(const init_arguments& x) {
                        (proposal.is_sure ? "" : proposal.target_reason + "; ") +
                        printable_text(proposal.targets) + ")\nfrom    " +
                        listed(proposal.features) + '\n';
-  for (const auto* readings : {&proposal.categorical, &proposal.boolean, &proposal.date})
-    for (const auto& [column, reason] : *readings)
+  for (const auto& [kind, columns] : proposal.readings)
+    for (const auto& [column, reason] : columns)
       report += "reads   " + shown_text(column) + " as " + printable_text(reason) + '\n';
+  if (!proposal.rare_class.empty())
+    report += "rare    " + printable_text(proposal.rare_class) + '\n';
   if (!proposal.missing.empty())
     report += (proposal.drops_rows ? "drops   " : "fills   ") + proposal.missing + " rows" +
               (proposal.drops_rows ? "" : " by the mean") + '\n';
+  if (!proposal.missing_texts.empty())
+    report += "gaps    " + proposal.missing_texts + '\n';
   for (const auto& [column, why] : proposal.ignored)
-    report += "without " + shown_text(column) + ": " + printable_text(why) + '\n';
+    report += "without " + shown_text(column) + ": " + printable_text(why.reason) + '\n';
   print_result(report + "wrote   " + output + "; next: troupe train " + output + '\n');
+  print_message(warning);
   return 0;
 }
 
@@ -421,6 +445,10 @@ void add_init(CLI::App& app, init_arguments& x, std::function<int()>& chosen) {
   init->add_option("-o,--output", x.output, "The job to write; -: standard output")
     ->type_name("JOB");
   init->add_option("--target", x.target, "The column to learn, by name");
+  init
+    ->add_option("--date-order", x.date_order,
+                 "What comes first in dates that can be read in two ways")
+    ->check(CLI::IsMember({"day-first", "month-first"}));
   init->add_option("--header", x.header, "auto, yes or no");
   init->add_flag("--overwrite", x.overwrite, "Replaces a file that is there");
   init->footer("Example:\n  troupe init examples/data/iris.csv -o iris.toml");

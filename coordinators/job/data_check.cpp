@@ -81,12 +81,13 @@ void check_column_lists(problem_list& check, const data_options& x) {
   const auto named = [](const std::string& column) {
     return column.empty() ? std::vector<std::string>{} : std::vector{column};
   };
+  std::vector lists{column_list{"data.ignore", x.ignore}};
+  for (const auto& reading : column_readings)
+    lists.push_back({reading.key, x.*reading.columns});
+  lists.push_back({"data.weight", named(x.weight)});
+  lists.push_back({"data.split_by", named(x.split_by)});
   std::map<std::string, const char*> seen;
-  for (const auto& [key, names] :
-       {column_list{"data.ignore", x.ignore}, column_list{"data.categorical", x.categorical},
-        column_list{"data.boolean", x.boolean}, column_list{"data.date", x.date},
-        column_list{"data.weight", named(x.weight)},
-        column_list{"data.split_by", named(x.split_by)}})
+  for (const auto& [key, names] : lists)
     for (const auto& name : names) {
       check.require(!name.empty(), key, "a column has no name",
                     "use a column's name or its number counted from 0");
@@ -142,6 +143,9 @@ void check_cells(problem_list& check, const cell_options& x) {
 
 void check_columns(problem_list& check, const data_options& x, bool synthetic) {
   check_column_lists(check, x);
+  check.require(x.date_order == date_form::year_first || !x.date.empty() || !x.datetime.empty(),
+                "data.date_order", "says how dates are written, and no column is one",
+                "name the columns in data.date or data.datetime, or leave it out");
   check_missing(check, x);
   check_cells(check, x.cells);
   check.require(x.ignore.empty() || !synthetic, "data.ignore",
@@ -152,11 +156,8 @@ void check_columns(problem_list& check, const data_options& x, bool synthetic) {
     check.require(column->empty() || (is_csv && !synthetic), key,
                   "names a column of a CSV file, and there is none",
                   "leave it out, or write the rows as CSV");
-  const auto key = !x.categorical.empty() ? "data.categorical"
-                   : !x.boolean.empty()   ? "data.boolean"
-                   : !x.date.empty()      ? "data.date"
-                   : x.has_plan()         ? "data.missing"
-                                          : "data.separator";
+  const auto* named = key_of_readings(x);
+  const auto* key = named ? named : x.has_plan() ? "data.missing" : "data.separator";
   check.require((is_csv && !synthetic) || (!x.has_plan() && x.cells == cell_options{}), key,
                 "says how cells of a CSV file are read, and there is none",
                 "leave it out, or write the rows as CSV");

@@ -53,11 +53,8 @@ void check_natural(problem_list& check, const job& x) {
                 "the rows are those of the clients' files", "leave it out");
   check.require(!by_file || data.labels_file.empty(), "data.labels_file",
                 "the rows are those of the clients' files", "leave it out");
-  check.require(!by_file || !data.has_plan(),
-                !data.categorical.empty() ? "data.categorical"
-                : !data.boolean.empty()   ? "data.boolean"
-                : !data.date.empty()      ? "data.date"
-                                          : "data.missing",
+  const auto* reading = key_of_readings(data);
+  check.require(!by_file || !data.has_plan(), reading ? reading : "data.missing",
                 "each client's file has categories and gaps of its own",
                 "put the rows into one file, with a column that says whose they are: "
                 "federated.partition = { column = \"client\" }");

@@ -94,6 +94,9 @@ void check_other_ways(problem_list& check, const job& x) {
   check.require(x.data.categorical.empty(), "data.categorical",
                 "categories of clients' rows would be in the model's file, and no noise is in them",
                 "code them as numbers in the file, by a list that you know without the rows");
+  check.require(x.data.amount.empty(), "data.amount",
+                "the unit of clients' amounts would be in the model's file, and no noise is in it",
+                "write them into the file as plain numbers");
   check.require(
     x.data.missing == missing_rule::error, "data.missing",
     "means of clients' rows would be in the model's file, and numbers of dropped rows told, and "

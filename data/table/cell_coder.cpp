@@ -4,9 +4,6 @@
 #include "data/text/shown_text.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -54,29 +51,14 @@ constexpr float gap = std::numeric_limits<float>::quiet_NaN();
 constexpr size_t unseen_shown_max = 5;
 constexpr size_t unseen_bytes_max = 100;
 
-/// Takes up to `digits_max` digits off the front.
-bool take_number(std::string_view& text, size_t digits_max, int& out) {
-  const auto most = text.substr(0, digits_max);
-  const auto [end, error] = std::from_chars(most.data(), most.data() + most.size(), out);
-  if (error != std::errc{} || text.front() == '-')
-    return false;
-  text.remove_prefix(static_cast<size_t>(end - most.data()));
-  return true;
-}
-
-bool take_letter(std::string_view& text, char letter) {
-  if (!text.starts_with(letter))
-    return false;
-  text.remove_prefix(1);
-  return true;
-}
-
-bool read_plain(column_kind kind, std::string_view cell, float& out) {
-  switch (kind) {
+bool read_plain(const plan_column& column, std::string_view cell, float& out) {
+  switch (column.kind) {
   case column_kind::boolean:
     return read_boolean(cell, out);
   case column_kind::date:
-    return read_date(cell, out);
+    return read_date(cell, column.order, out);
+  case column_kind::datetime:
+    return read_datetime(cell, column.order, out);
   default:
     return read_number(cell, out) == number_status::number;
   }
@@ -97,47 +79,15 @@ void sort_values(std::vector<std::string_view>& texts) {
 
 } // namespace
 
-bool read_boolean(std::string_view text, float& out) {
-  constexpr std::array yes{"true", "yes", "t", "y", "1"};
-  constexpr std::array no{"false", "no", "f", "n", "0"};
-  if (text.size() > 5)
-    return false;
-  std::string lower{text};
-  for (auto& letter : lower)
-    letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
-  const bool is_yes = std::ranges::find(yes, lower) != yes.end();
-  if (!is_yes && std::ranges::find(no, lower) == no.end())
-    return false;
-  out = is_yes ? 1 : 0;
-  return true;
-}
-
-bool read_date(std::string_view text, float& days) {
-  using namespace std::chrono;
-  int y = 0, m = 0, d = 0;
-  if (text.empty() || !take_number(text, 4, y) || text.empty())
-    return false;
-  const char between = text.front();
-  if ((between != '-' && between != '/' && between != '.') || !take_letter(text, between) ||
-      text.empty() || !take_number(text, 2, m) || !take_letter(text, between) || text.empty() ||
-      !take_number(text, 2, d))
-    return false;
-  if (!text.empty() && text.front() != 'T' && text.front() != ' ')
-    return false;
-  const year_month_day date{year{y}, month{static_cast<unsigned>(m)},
-                            day{static_cast<unsigned>(d)}};
-  if (y < 1000 || !date.ok())
-    return false;
-  days = static_cast<float>((sys_days{date} - sys_days{year{2000} / January / 1}).count());
-  return true;
-}
-
-cell_coder::cell_coder(const column_options& choice, std::vector<plan_column> columns)
+cell_coder::cell_coder(const column_options& choice, std::vector<plan_column> columns,
+                       std::optional<plan_column> target)
   : learns_(true),
     categories_left_(choice.categories_max),
     marks_numbers_(choice.missing_indicator),
     codes_(columns.size()) {
   plan_.columns = std::move(columns);
+  plan_.target = std::move(target);
+  units_.resize(plan_.columns.size() + 1);
   plan_.missing = choice.missing;
   plan_.missing_cells = choice.missing_cells;
   find_marks();
@@ -146,6 +96,10 @@ cell_coder::cell_coder(const column_options& choice, std::vector<plan_column> co
 cell_coder::cell_coder(column_plan plan) : plan_(std::move(plan)), learns_(false) {
   for (const auto& x : plan_.columns)
     finders_.emplace_back(x.categories);
+  for (const auto& x : plan_.columns)
+    units_.push_back({x.unit, x.unit.empty()});
+  const auto& unit = plan_.target ? plan_.target->unit : std::string{};
+  units_.push_back({unit, unit.empty()});
   unseen_.resize(plan_.columns.size());
   find_marks();
 }
@@ -170,7 +124,8 @@ bool cell_coder::is_missing_number(std::string_view cell) const {
 
 cell_status cell_coder::code(size_t slot, std::string_view cell, float& out) {
   const auto kind = plan_.columns[slot].kind;
-  if (kind == column_kind::number ? is_missing_number(cell) : is_missing(cell)) {
+  const bool is_number = kind == column_kind::number || kind == column_kind::amount;
+  if (is_number ? is_missing_number(cell) : is_missing(cell)) {
     out = gap;
     if (!learns_ && kind == column_kind::category && !plan_.columns[slot].marks_missing)
       count_unseen(slot, cell);
@@ -178,7 +133,30 @@ cell_status cell_coder::code(size_t slot, std::string_view cell, float& out) {
   }
   if (kind == column_kind::category)
     return code_category(slot, cell, out);
-  return read_plain(kind, cell, out) ? cell_status::coded : cell_status::unreadable;
+  if (kind != column_kind::amount)
+    return read_plain(plan_.columns[slot], cell, out) ? cell_status::coded
+                                                      : cell_status::unreadable;
+  double value = 0;
+  const auto status = code_amount(slot, cell, value);
+  const auto rounded = static_cast<float>(value);
+  if (status != cell_status::coded || !std::isfinite(rounded))
+    return status == cell_status::coded ? cell_status::unreadable : status;
+  out = rounded;
+  return status;
+}
+
+cell_status cell_coder::code_target(std::string_view cell, double& out) {
+  return code_amount(plan_.columns.size(), cell, out);
+}
+
+cell_status cell_coder::code_amount(size_t slot, std::string_view cell, double& out) {
+  const auto amount = read_amount(cell);
+  if (!amount)
+    return cell_status::unreadable;
+  if (!units_[slot].takes(amount->unit))
+    return cell_status::other_unit;
+  out = amount->value;
+  return cell_status::coded;
 }
 
 cell_status cell_coder::code_category(size_t slot, std::string_view cell, float& out) {
@@ -242,8 +220,11 @@ void cell_coder::sort_categories(size_t slot, std::span<float> cells) {
 
 column_plan cell_coder::learn(std::span<float> cells) {
   const auto width = plan_.columns.size();
+  if (plan_.target)
+    plan_.target->unit = units_.back().unit;
   for (size_t slot = 0; slot < width; ++slot) {
     auto& column = plan_.columns[slot];
+    column.unit = units_[slot].unit;
     const bool is_category = column.kind == column_kind::category;
     if (is_category)
       sort_categories(slot, cells);

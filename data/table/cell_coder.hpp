@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "data/table/cell_text.hpp"
 #include "data/table/column_plan.hpp"
 #include "models/training/row_options.hpp"
 
@@ -62,12 +63,14 @@ enum class cell_status : uint8_t {
   unreadable, ///< it is not what its column holds
   not_utf8,   ///< a category's text
   too_many,   ///< one category more than there may be
+  other_unit, ///< an amount with another unit than the cells before, or without theirs
 };
 
 class cell_coder {
 public:
   /// Learns: `columns` are those of the features, with their kinds, and without categories.
-  cell_coder(const column_options& choice, std::vector<plan_column> columns);
+  cell_coder(const column_options& choice, std::vector<plan_column> columns,
+             std::optional<plan_column> target = {});
 
   /// Knows.
   explicit cell_coder(column_plan plan);
@@ -77,6 +80,9 @@ public:
   /// The number of a cell, trimmed, in the column of this place in the plan. Where it is not `coded` or
   /// `missing`, `out` is as it was.
   cell_status code(size_t slot, std::string_view cell, float& out);
+
+  /// The same for a target that the plan reads; at most a double has all its digits.
+  cell_status code_target(std::string_view cell, double& out);
 
   /// By its text: of a category, a date and the like.
   bool is_missing(std::string_view cell) const;
@@ -103,12 +109,14 @@ private:
 
   cell_status code_category(size_t slot, std::string_view cell, float& out);
   cell_status code_new_category(size_t slot, std::string_view cell, float& out);
+  cell_status code_amount(size_t slot, std::string_view cell, double& out);
   void find_marks();
   void count_unseen(size_t slot, std::string_view cell);
   void sort_categories(size_t slot, std::span<float> cells);
 
   column_plan plan_;
-  std::vector<double> marks_; ///< the missing cells that are numbers
+  std::vector<double> marks_;    ///< the missing cells that are numbers
+  std::vector<unit_rule> units_; ///< S, and the target's
   bool learns_;
   size_t categories_left_ = 0;        ///< while learning
   bool marks_numbers_ = false;        ///< likewise
@@ -116,12 +124,5 @@ private:
   std::vector<class_finder> finders_; ///< S, of a known plan
   std::vector<unseen_cells> unseen_;  ///< S, of a known plan
 };
-
-/// 1 for true, yes, t, y or 1, 0 for false, no, f, n or 0, in capitals or not. False: it is none of them.
-bool read_boolean(std::string_view text, float& out);
-
-/// Days from 2000-01-01 to a date such as "2024-02-29", "2024/2/29" or "2024.02.29", and with a time behind it, of
-/// which nothing is used. False: it is none.
-bool read_date(std::string_view text, float& days);
 
 } // namespace troupe

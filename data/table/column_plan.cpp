@@ -1,5 +1,7 @@
 #include "data/table/column_plan.hpp"
 
+#include "data/table/cell_text.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -14,12 +16,16 @@ namespace {
 
 constexpr float no_value = std::numeric_limits<float>::quiet_NaN();
 
+constexpr std::array date_parts{" days", " month", " weekday", " hour"};
+
 constexpr size_t value_count(const plan_column& x) {
   switch (x.kind) {
   case column_kind::category:
     return x.categories.size();
   case column_kind::date:
     return 3;
+  case column_kind::datetime:
+    return 4;
   default:
     return 1;
   }
@@ -49,6 +55,12 @@ void expand_date(float days, float* out) {
   out[2] = static_cast<float>(weekday{date}.iso_encoding());
 }
 
+void expand_datetime(float quarters, float* out) {
+  const float days = std::floor(quarters / quarters_of_day);
+  expand_date(days, out);
+  out[3] = (quarters - days * quarters_of_day) / 4;
+}
+
 // `out` holds zeros.
 void expand_cell(const plan_column& x, float cell, float* out) {
   const auto count = value_count(x);
@@ -56,6 +68,8 @@ void expand_cell(const plan_column& x, float cell, float* out) {
     out[count] = 1;
   if (x.kind == column_kind::date)
     expand_date(cell, out);
+  else if (x.kind == column_kind::datetime)
+    expand_datetime(cell, out);
   else if (x.kind != column_kind::category)
     out[0] = cell;
   else if (cell >= 0 && cell < static_cast<float>(count))
@@ -77,8 +91,8 @@ std::vector<std::string> feature_names_of(const column_plan& plan) {
     if (x.kind == column_kind::category)
       for (const auto& category : x.categories)
         result.push_back(x.name + "=" + category);
-    else if (x.kind == column_kind::date)
-      for (const auto* part : {" days", " month", " weekday"})
+    else if (x.kind == column_kind::date || x.kind == column_kind::datetime)
+      for (const auto* part : std::span{date_parts}.first(value_count(x)))
         result.push_back(x.name + part);
     else
       result.push_back(x.name);
@@ -127,6 +141,10 @@ json object_of(const plan_column& x) {
     object["categories"] = x.categories;
   if (x.marks_missing)
     object["marks_missing"] = true;
+  if (x.order != date_form::year_first)
+    object["order"] = name_of(x.order);
+  if (!x.unit.empty())
+    object["unit"] = x.unit;
   return object;
 }
 
@@ -161,6 +179,14 @@ bool read_column(const json& object, plan_column& out) {
   if (marks != object.end() && !marks->is_boolean())
     return false;
   out.marks_missing = marks != object.end() && marks->get<bool>();
+  const bool is_date = out.kind == column_kind::date || out.kind == column_kind::datetime;
+  if (object.contains("order") && !(is_date && read_choice(object, "order", out.order)))
+    return false;
+  if (const auto unit = object.find("unit"); unit != object.end()) {
+    if (!unit->is_string() || out.kind != column_kind::amount)
+      return false;
+    out.unit = unit->get<std::string>();
+  }
   return out.categories.empty() || out.kind == column_kind::category;
 }
 
@@ -171,6 +197,8 @@ std::string text_of(const column_plan& plan) {
   object["columns"] = json::array();
   for (const auto& x : plan.columns)
     object["columns"].push_back(object_of(x));
+  if (plan.target)
+    object["target"] = object_of(*plan.target);
   // A name need not be UTF-8: what is not becomes a replacement character here.
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -189,6 +217,9 @@ std::optional<column_plan> plan_of(const std::string& text) {
       return std::nullopt;
     result.columns.push_back(std::move(column));
   }
+  if (object.contains("target") && (!read_column(object["target"], result.target.emplace()) ||
+                                    result.target->kind != column_kind::amount))
+    return std::nullopt;
   return result;
 }
 

@@ -7,6 +7,8 @@
 //   number    its value                                            1 feature
 //   boolean   1 or 0                                               1
 //   date      days since 2000-01-01                                3: those days, month 1 .. 12, weekday 1 (Monday) .. 7
+//   datetime  quarters of an hour since 2000-01-01 00:00           4: as a date, and the hour 0 .. 23.75
+//   amount    its value, without thousands and unit                1
 //   category  which of the plan's categories it is, or unseen      1 for each: 1 where it is that one, else 0
 //
 // and one more where the plan marks missing cells: 1 there, else 0. A gap is NaN until it is filled.
@@ -25,21 +27,14 @@
 
 namespace troupe {
 
-enum class column_kind : uint8_t { number, category, boolean, date };
-
-template <>
-struct name_table<column_kind> {
-  static constexpr std::array entries{
-    named(column_kind::number, "number"), named(column_kind::category, "category"),
-    named(column_kind::boolean, "boolean"), named(column_kind::date, "date")};
-};
-
 /// A column of the file, and what it becomes.
 struct plan_column {
   std::string name; ///< its index where the file names none
   column_kind kind = column_kind::number;
   std::vector<std::string> categories{}; ///< of a category, in the order of their features
   bool marks_missing = false;            ///< the last of its features says where cells are missing
+  date_form order = date_form::year_first; ///< of a date
+  std::string unit{}; ///< of an amount: the sign that its cells have; empty: none
 
   friend bool operator==(const plan_column&, const plan_column&) = default;
 };
@@ -50,6 +45,7 @@ struct column_plan {
   missing_rule missing = missing_rule::error;
   std::vector<std::string> missing_cells{}; ///< texts that say that there is no value; so does none
   std::vector<float> fill{};                ///< F: what stands for gaps; none: there are none
+  std::optional<plan_column> target{};      ///< where the target's cells are amounts
 
   bool empty() const { return columns.empty(); }
   friend bool operator==(const column_plan&, const column_plan&) = default;
@@ -77,13 +73,13 @@ void fill_gaps(const column_plan& plan, std::span<float> features);
 //
 //   {"columns": [{"kind": "number", "name": "age"},
 //                {"categories": ["Bergen", "Oslo"], "kind": "category", "marks_missing": true, "name": "city"}],
-//    "missing": "mean", "missing_cells": ["NA"]}
+//    "missing": "mean", "missing_cells": ["NA"], "target": {"kind": "amount", "name": "price", "unit": "$"}}
 
 /// Without what fills gaps.
 std::string text_of(const column_plan& plan);
 
 /// Nothing for a text that is no plan: no JSON, no column, a kind or a rule that does not exist, names that are
-/// not, columns or categories that come twice.
+/// not, columns or categories that come twice, what belongs to columns of another kind.
 std::optional<column_plan> plan_of(const std::string& text);
 
 } // namespace troupe

@@ -100,7 +100,10 @@ void keep_labels(const table& source, target_use use) {
   throw failure(failure_code::bad_data,
                 shown_text(source.first_text_cell) + " in the target " +
                   shown_text(source.target_name) + " is not a number",
-                where, "use a loss for classes, or another target");
+                where,
+                read_amount(source.first_text_cell)
+                  ? "amounts are read by data.amount = [\"" + source.target_name + "\"]"
+                  : "use a loss for classes, or another target");
 }
 
 void make_targets(const table& source, dataset& out) {

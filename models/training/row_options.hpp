@@ -32,6 +32,12 @@ enum class row_form : uint8_t { by_content, dense, sparse };
 /// What becomes of cells without a value: an error, the mean of the training rows, or their row is dropped.
 enum class missing_rule : uint8_t { error, mean, drop };
 
+/// What the cells of a column are (data/table/column_plan.hpp).
+enum class column_kind : uint8_t { number, category, boolean, date, datetime, amount };
+
+/// Which part comes first in dates that do not begin with a year of four digits: those are always read.
+enum class date_form : uint8_t { year_first, day_first, month_first };
+
 template <>
 struct name_table<file_format> {
   static constexpr std::array entries{
@@ -57,6 +63,19 @@ struct name_table<missing_rule> {
                                       named(missing_rule::mean, "mean"),
                                       named(missing_rule::drop, "drop")};
 };
+template <>
+struct name_table<column_kind> {
+  static constexpr std::array entries{
+    named(column_kind::number, "number"),     named(column_kind::category, "category"),
+    named(column_kind::boolean, "boolean"),   named(column_kind::date, "date"),
+    named(column_kind::datetime, "datetime"), named(column_kind::amount, "amount")};
+};
+template <>
+struct name_table<date_form> {
+  static constexpr std::array entries{named(date_form::year_first, "year-first"),
+                                      named(date_form::day_first, "day-first"),
+                                      named(date_form::month_first, "month-first")};
+};
 
 /// Which columns of a file are what: each by its name or 0-based index. All but the target is for csv.
 /// Columns that are not named are features, and their cells numbers.
@@ -68,7 +87,10 @@ struct column_options {
   std::vector<std::string> categorical{}; ///< a feature for each value that occurs
   std::vector<std::string> boolean{};     ///< true or false, yes or no, 1 or 0
   std::vector<std::string> date{};        ///< days, month and weekday
-  size_t categories_max = 1000;           ///< features that all categories make, >= 1
+  std::vector<std::string> datetime{};    ///< and hour
+  std::vector<std::string> amount{}; ///< numbers with thousands and signs; the target may be one
+  date_form date_order = date_form::year_first;
+  size_t categories_max = 1000; ///< features that all categories make, >= 1
   missing_rule missing = missing_rule::error;
   std::vector<std::string> missing_cells{""}; ///< texts of cells without a value
   bool missing_indicator = false;             ///< mean: a feature that says where cells are missing
@@ -76,13 +98,36 @@ struct column_options {
   std::string split_by{}; ///< column of groups that stay in one part, no feature; empty: none
 
   /// Whether some cells are not the numbers that they are without these keys.
-  bool has_plan() const {
-    return !categorical.empty() || !boolean.empty() || !date.empty() ||
-           missing != missing_rule::error;
-  }
+  bool has_plan() const;
 
   friend bool operator==(const column_options&, const column_options&) = default;
 };
+
+/// Columns whose cells are no plain numbers, by what they are, and the key in section `data` that names them.
+struct column_reading {
+  column_kind kind;
+  const char* key;
+  std::vector<std::string> column_options::*columns;
+};
+
+inline constexpr std::array column_readings{
+  column_reading{column_kind::category, "data.categorical", &column_options::categorical},
+  column_reading{column_kind::boolean, "data.boolean", &column_options::boolean},
+  column_reading{column_kind::date, "data.date", &column_options::date},
+  column_reading{column_kind::datetime, "data.datetime", &column_options::datetime},
+  column_reading{column_kind::amount, "data.amount", &column_options::amount}};
+
+/// The first of these keys that names columns, or null.
+inline const char* key_of_readings(const column_options& x) {
+  for (const auto& reading : column_readings)
+    if (!(x.*reading.columns).empty())
+      return reading.key;
+  return nullptr;
+}
+
+inline bool column_options::has_plan() const {
+  return key_of_readings(*this) != nullptr || missing != missing_rule::error;
+}
 
 /// text: how rows are cut from it.
 struct window_options {

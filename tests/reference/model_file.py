@@ -120,8 +120,25 @@ def is_category(category, cell, categories):
 def is_gap(column, cell, missing_cells):
     """By text, or by value in a column of numbers."""
     return cell == "" or cell in missing_cells or (
-        column["kind"] == "number" and is_number(cell) and
+        column["kind"] in ("number", "amount") and is_number(cell) and
         any(is_number(mark) and float(mark) == float(cell) for mark in missing_cells))
+
+
+def date_of(cell, order):
+    """A date that begins with the year, or by the plan's order, and its hour, to a quarter."""
+    match = re.match(r"(\d+)[-/.](\d+)[-/.](\d+)(?:[T ]+(\d+):(\d+)[:\d.,]* *([AP]M)?)?", cell, re.IGNORECASE)
+    first, second, third, hour, minute = (int(text or 0) for text in match.groups()[:5])
+    if first < 1000:
+        first, second, third = (third, second, first) if order == "day-first" else (third, first, second)
+    if match[6]:
+        hour = hour % 12 + 12 * (match[6].upper() == "PM")
+    return datetime.date(first, second, third), hour + minute // 15 / 4
+
+
+def amount_of(cell):
+    """A number without its unit and what stands between thousands; with a decimal point."""
+    value = float(re.sub(r"[A-Z]{3}|[^\d.eE-]", "", cell.replace("\u2212", "-")))
+    return -value if cell.startswith("(") else value
 
 
 def features_of_cell(column, cell, missing_cells):
@@ -129,11 +146,14 @@ def features_of_cell(column, cell, missing_cells):
     gap = is_gap(column, cell, missing_cells)
     if column["kind"] == "category":
         values = [0.0 if gap else float(is_category(one, cell, column["categories"])) for one in column["categories"]]
-    elif column["kind"] == "date":
-        day = None if gap else datetime.date(*map(int, re.match(r"(\d+)[-/.](\d+)[-/.](\d+)", cell).groups()))
-        values = [math.nan] * 3 if gap else [(day - datetime.date(2000, 1, 1)).days, day.month, day.isoweekday()]
+    elif column["kind"] in ("date", "datetime"):
+        day, hour = (datetime.date.min, 0) if gap else date_of(cell, column.get("order"))
+        values = [(day - datetime.date(2000, 1, 1)).days, day.month, day.isoweekday(), hour]
+        values = [math.nan if gap else value for value in values[:3 if column["kind"] == "date" else 4]]
     elif column["kind"] == "boolean":
         values = [math.nan if gap else float(cell.lower() in ("true", "yes", "t", "y", "1"))]
+    elif column["kind"] == "amount":
+        values = [math.nan if gap else amount_of(cell)]
     else:
         values = [math.nan if gap else float(cell)]
     return values + [float(gap)] * column.get("marks_missing", False)

@@ -97,6 +97,14 @@ void add_columns(data_section& data) {
   data.add("date", &x::date, columns,
            "csv: columns, by name or index, of dates such as 2024-02-29: days since "
            "2000-01-01, month and weekday");
+  data.add("datetime", &x::datetime, columns,
+           "csv: columns, by name or index, of dates with a time such as 2024-02-29T13:05: as "
+           "date, and the hour");
+  data.add("date_order", &x::date_order,
+           "csv: what comes first in dates such as 9/29/2021; 2021-09-29 is read in any case");
+  data.add("amount", &x::amount, columns,
+           "csv: columns, by name or index, the target too, of numbers such as 1,234.5, $12, 12 "
+           "EUR or 12%");
   data.add("missing", &x::missing,
            "csv: cells without a value are an error, become the mean of the training "
            "rows, or drop their row");

@@ -170,28 +170,34 @@ plan_column& column_of(std::vector<plan_column>& columns, const csv_reader& file
                       ": it is the target, one of clients, groups or weights, or ignored");
   if (found->kind != column_kind::number)
     refuse_at_names(file, "the column " + shown_text(wanted) + " is named twice",
-                    "name it in one of data.categorical, data.boolean and data.date");
+                    "name it in " + key +
+                      ", or in the other of the keys that say how cells are read");
   return *found;
 }
 
-std::shared_ptr<cell_coder> coder_that_learns(const csv_reader& file,
-                                              const column_options& choice) {
+std::shared_ptr<cell_coder> coder_that_learns(const csv_reader& file, const column_options& choice,
+                                              size_t target) {
   std::vector<plan_column> columns;
   for (auto& name : file.feature_names())
     columns.push_back({name});
-  for (const auto& name : choice.categorical)
-    column_of(columns, file, name, "data.categorical").kind = column_kind::category;
-  for (const auto& name : choice.boolean)
-    column_of(columns, file, name, "data.boolean").kind = column_kind::boolean;
-  for (const auto& name : choice.date)
-    column_of(columns, file, name, "data.date").kind = column_kind::date;
-  return std::make_shared<cell_coder>(choice, std::move(columns));
+  std::optional<plan_column> target_plan;
+  for (const auto& [kind, key, named] : column_readings)
+    for (const auto& name : choice.*named)
+      if (kind == column_kind::amount && file.find_column(name) == target) {
+        target_plan = {file.column_names()[target], kind};
+      } else {
+        auto& column = column_of(columns, file, name, key);
+        column.kind = kind;
+        if (kind == column_kind::date || kind == column_kind::datetime)
+          column.order = choice.date_order;
+      }
+  return std::make_shared<cell_coder>(choice, std::move(columns), std::move(target_plan));
 }
 
 /// Null: cells are numbers.
-std::shared_ptr<cell_coder> coder_for(csv_reader& file, const csv_options& options) {
+std::shared_ptr<cell_coder> coder_for(csv_reader& file, const csv_options& options, size_t target) {
   if (options.plan.empty())
-    return options.has_plan() ? coder_that_learns(file, options) : nullptr;
+    return options.has_plan() ? coder_that_learns(file, options, target) : nullptr;
   std::vector<size_t> columns;
   for (const auto& name : names_of(options.plan))
     columns.push_back(file.find_column(name));
@@ -317,7 +323,7 @@ table read_csv(const std::string& path, const csv_options& options) {
   side_columns sides{file, options, target};
   file.set_targets(sides.columns());
   file.ignore(options.ignore);
-  const auto coder = coder_for(file, options);
+  const auto coder = coder_for(file, options, target);
   file.code_cells(coder);
   const auto names = file.feature_names();
   const auto digits = std::make_shared<lost_digits>(names.size());

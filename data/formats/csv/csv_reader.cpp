@@ -26,6 +26,11 @@ csv_options options_of(csv_header header, const csv_dialect& dialect) {
   return result;
 }
 
+/// Its text with the marks that amounts have by a decimal point.
+std::string as_amount(const csv_cell& cell, const csv_dialect& dialect) {
+  return dialect.decimal == '.' ? std::string{cell.text} : with_marks_swapped(cell.text);
+}
+
 bool is_empty_line(const csv_record& record, char separator) {
   return std::ranges::all_of(record.text,
                              [=](char letter) { return is_blank(letter) && letter != separator; });
@@ -139,6 +144,21 @@ csv_block csv_reader::append(table_chunk& out, size_t rows_max) {
   return {};
 }
 
+bool csv_reader::look_at_row(const std::function<void(size_t, std::string_view)>& use) {
+  if (!std::exchange(row_waits_, false) && !next_record())
+    return false;
+  csv_cells cells(records_, record_);
+  size_t column = 0;
+  for (csv_cell cell; cells.next(cell); ++column) {
+    if (column == column_count())
+      refuse_long_row(cell);
+    use(column, cell.text);
+  }
+  if (column < column_count())
+    refuse_short_row(column);
+  return true;
+}
+
 // The short way is made for a target and, in their order, all other columns as features.
 bool csv_reader::takes_plain_rows() const {
   return target_columns().size() == 1 && features_are_the_rest() && !coder_ &&
@@ -201,7 +221,7 @@ bool csv_reader::append_row(table_chunk& out) {
                        "remove the line; if row 1 is a row too, say so: data.header = false (no)");
     const auto place = feature_slot(column);
     const auto slot = target_slot(column);
-    if (place != no_feature || slot != no_target)
+    if ((place != no_feature || slot != no_target) && !holds_amounts(column))
       cell.text = with_point(cell);
     if (place != no_feature) {
       is_kept = read_feature(cell, column, features[place]) && is_kept;
@@ -226,6 +246,15 @@ bool csv_reader::append_row(table_chunk& out) {
   out.lines.push_back(record_.line);
   ++out.row_count;
   return true;
+}
+
+bool csv_reader::holds_amounts(size_t column) const {
+  if (!coder_)
+    return false;
+  const auto& plan = coder_->plan();
+  const auto place = feature_slot(column);
+  return place == no_feature ? plan.target && target_slot(column) == 0
+                             : plan.columns[place].kind == column_kind::amount;
 }
 
 // The text of a cell, with a point where a number has a decimal comma.
@@ -255,7 +284,10 @@ bool csv_reader::read_feature(const csv_cell& cell, size_t column, float& out) c
     return true;
   }
   const auto slot = feature_slot(column);
-  switch (const auto status = coder_->code(slot, cell.text, out)) {
+  const auto status = holds_amounts(column)
+                        ? coder_->code(slot, as_amount(cell, options_.dialect), out)
+                        : coder_->code(slot, cell.text, out);
+  switch (status) {
   case cell_status::coded:
     return true;
   case cell_status::missing:
@@ -287,6 +319,12 @@ double csv_reader::read_target(const csv_cell& cell, size_t column) const {
     return cell.text.empty() || status != number_status::text ? 0 : no_number;
   if (cell.text.empty())
     refuse_missing(cell, column);
+  if (holds_amounts(column)) {
+    const auto coded = coder_->code_target(as_amount(cell, options_.dialect), value);
+    if (coded != cell_status::coded)
+      refuse_coded(cell, column, coded);
+    return value;
+  }
   if (!is_utf8(cell.text))
     records_.fail_at(record_, cell.offset, "the target " + shown_text(cell.text) + " is not UTF-8",
                      "save the file as UTF-8");
@@ -365,13 +403,41 @@ void csv_reader::refuse_cell(const csv_cell& cell, size_t column, number_status 
                      may_be_header && counts_rows_
                        ? counts_rows_hint
                        : hint_for_text(may_be_header, needs_target_ ? column_names()[column] : "",
-                                       options_.target == "last"));
+                                       options_.target == "last", cell.text));
   }
 }
 
+namespace {
+
+/// What a cell is not, and how it is written.
+struct expected_cell {
+  const char* reason;
+  const char* hint;
+};
+
+expected_cell expected_of(column_kind kind) {
+  switch (kind) {
+  case column_kind::boolean:
+    return {"neither true nor false", "write true or false, yes or no, t or f, y or n, 1 or 0"};
+  case column_kind::amount:
+    return {"no amount",
+            "write 1234.5, 1,234.5, $12, 12 EUR or 12%; data.decimal is its decimal mark"};
+  default:
+    return {
+      kind == column_kind::date ? "no date" : "no date with a time",
+      "dates are written as 2024-02-29, with data.date_order = \"day-first\" also as 29/2/2024, "
+      "with \"month-first\" as 2/29/2024, years with four digits; times behind them as 13:05 or "
+      "1:05 PM"};
+  }
+}
+
+} // namespace
+
 void csv_reader::refuse_coded(const csv_cell& cell, size_t column, cell_status status) const {
   const auto shown = shown_text(cell.text) + " in " + shown_column(column);
-  const auto kind = coder_->plan().columns[feature_slot(column)].kind;
+  const auto place = feature_slot(column);
+  const auto& plan = coder_->plan();
+  const auto& own = place == no_feature ? *plan.target : plan.columns[place];
   switch (status) {
   case cell_status::not_utf8:
     records_.fail_at(record_, cell.offset, "the category " + shown + " is not UTF-8",
@@ -382,12 +448,14 @@ void csv_reader::refuse_coded(const csv_cell& cell, size_t column, cell_status s
                        std::to_string(options_.categories_max) +
                        " features that data.categories_max allows",
                      "leave the column with the most of them out (data.ignore), or allow more");
+  case cell_status::other_unit:
+    records_.fail_at(record_, cell.offset,
+                     shown + " has another unit than the column's other cells",
+                     "amounts are read as they stand: write all of them in one unit, and 12% "
+                     "nowhere beside 0.12");
   default:
-    records_.fail_at(
-      record_, cell.offset,
-      kind == column_kind::date ? shown + " is no date" : shown + " is neither true nor false",
-      kind == column_kind::date ? "dates are written year first, as in 2024-02-29"
-                                : "write true or false, yes or no, t or f, y or n, 1 or 0");
+    const auto [reason, hint] = expected_of(own.kind);
+    records_.fail_at(record_, cell.offset, shown + " is " + reason, hint);
   }
 }
 

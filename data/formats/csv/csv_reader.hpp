@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,6 +45,10 @@ public:
   /// "3 rows without a value in some cell are left out, the first in line 7", or nothing.
   std::string dropped_remark() const;
 
+  /// Gives each cell of the next row, as it stands there, to `use`, with its column; false at the end. For those who
+  /// look at what columns hold, in place of `append`. Throws failure as read_csv does, but for what stands in a cell.
+  bool look_at_row(const std::function<void(size_t, std::string_view)>& use);
+
   /// Appends up to `rows_max` (>= 1) rows, those that are at hand, to each of the vectors of `out`,
   /// whatever they hold: at least one row unless the file is at its end. Throws failure as read_csv
   /// does.
@@ -76,6 +81,7 @@ private:
   csv_block append_plain_rows(table_chunk& out, size_t rows_max);
   bool append_row(table_chunk& out);
   bool read_feature(const csv_cell& cell, size_t column, float& out) const;
+  bool holds_amounts(size_t column) const;
   std::string_view with_point(const csv_cell& cell) const;
   bool drops(const csv_cell& cell, size_t column) const;
   bool is_weight(size_t column) const {

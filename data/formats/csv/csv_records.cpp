@@ -1,5 +1,6 @@
 #include "data/formats/csv/csv_records.hpp"
 
+#include "data/table/cell_text.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 
@@ -253,16 +254,42 @@ void csv_cells::next_quoted(csv_cell& out) {
   at_ = after + 1;
 }
 
-std::string hint_for_text(bool may_be_header, const std::string& column, bool may_be_target) {
+namespace {
+
+/// A text without digits, short enough to say that there is no value.
+bool may_be_gap(std::string_view cell) {
+  constexpr size_t bytes_max = 20;
+  return cell.size() <= bytes_max && cell.find_first_of("0123456789\"\\") == cell.npos &&
+         is_utf8(cell);
+}
+
+/// What reads such a cell of a column called ` = ["name"]`; empty: no key.
+std::string reading_for(std::string_view cell, const std::string& name) {
+  float ignored = 0;
+  for (const auto order : {date_form::day_first, date_form::month_first})
+    if (read_date(cell, order, ignored))
+      return "dates are read by data.date" + name + ", with times by data.datetime" +
+             (read_date(cell, date_form::year_first, ignored) ? "" : ", beside data.date_order") +
+             "; else ";
+  return read_amount(cell) ? "amounts are read by data.amount" + name + "; else " : "";
+}
+
+} // namespace
+
+std::string hint_for_text(bool may_be_header, const std::string& column, bool may_be_target,
+                          std::string_view cell) {
   if (may_be_header)
     return header_hint;
+  const auto gaps = may_be_gap(cell) ? "data.missing = \"mean\" and data.missing_cells = [\"" +
+                                         std::string{cell} + "\"]"
+                                     : "data.missing and data.missing_cells";
   if (column.empty())
-    return "features are numbers: code the column's values as numbers; a text for no value, such "
-           "as NA, is known to a model whose job has it in data.missing_cells";
+    return "features are numbers: if it stands for no value, train with " + gaps +
+           ", or fill it in; else code the column's values as numbers";
   const auto name = " = [\"" + column + "\"]";
-  const auto otherwise = "leave the column out, data.ignore" + name +
+  const auto otherwise = reading_for(cell, name) + "leave the column out, data.ignore" + name +
                          ", or make a feature of each of its values, data.categorical" + name +
-                         "; texts such as NA that stand for no value go into data.missing_cells";
+                         "; if the text stands for no value: " + gaps;
   return !may_be_target
            ? "features are numbers: " + otherwise
            : "features are numbers, and the last column is the target: if this is the target, say "

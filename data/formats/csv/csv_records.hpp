@@ -131,6 +131,7 @@ private:
 /// What to do about text where a feature's number should be. In row 1 it is most often a header
 /// that was not seen as one; in a column that nobody chose as target it may be the target.
 /// `column`: empty where the features are another's choice, so that none can be left out.
-std::string hint_for_text(bool may_be_header, const std::string& column, bool may_be_target);
+std::string hint_for_text(bool may_be_header, const std::string& column, bool may_be_target,
+                          std::string_view cell);
 
 } // namespace troupe

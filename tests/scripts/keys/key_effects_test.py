@@ -72,6 +72,10 @@ CHANGES = {
     "data.categories_max": ("100", [*CSV, 'data.categorical=["a"]']),
     "data.boolean": ('["flag"]', CSV),
     "data.date": ('["when"]', CSV, 'data.ignore=["who", "gap", "colour"]'),
+    "data.datetime": ('["when"]', CSV, 'data.ignore=["who", "gap", "colour"]'),
+    "data.date_order": ("month-first", [*CSV, 'data.date=["when"]', 'data.ignore=["who", "gap", "colour"]',
+                                        "data.file=days.csv", "data.date_order=day-first"]),
+    "data.amount": ('["a"]', CSV),
     "data.missing": ("drop", PLAN),
     "data.missing_cells": ('["", "3"]', PLAN),
     "data.missing_indicator": ("true", PLAN),
@@ -223,7 +227,7 @@ SAME_ROWS = {"data.format", "data.separator", "data.quote", "data.decimal", "dat
 # Only training that repeats its bits proves something, and one replica is late for none. Others come to rows for
 # testing, or to the same numbers by another way.
 UNPROVEN = {"training.late_steps", "training.delay_compensation", "training.consistency", "data.test_file",
-            "data.validation_file", "data.boolean"}
+            "data.validation_file", "data.boolean", "data.amount"}
 
 
 def write_npy(path, rows):
@@ -248,6 +252,7 @@ def write_rows(folder):
 
     table("rows.csv", [row(i) for i in range(60)])
     table("others.csv", [row(i, 1) for i in range(50)])
+    table("days.csv", [(*row(i)[:4], f"{i % 12 + 1}/{i % 7 + 1}/2024", *row(i)[5:]) for i in range(60)])
     numbers = [(10, 11, 2), *((i * 7 % 5, i * 3 % 4, i % 3) for i in range(60))]
     table("numbers.csv", numbers, header="")
     table("semicolons.csv", numbers, ";", "")

@@ -214,6 +214,7 @@ class Columns(CommandTest):
                 ({"missing_cells": ["NA"]}, 78, ["data.missing_cells", "data.missing"]),
                 ({"missing_indicator": True}, 78, ["data.missing_indicator"]),
                 ({"categorical": ["city"], "boolean": ["city"]}, 78, ["named in data.categorical too"]),
+                ({"date_order": "day-first"}, 78, ["data.date_order", "no column is one"]),
                 ({"categorical": ["price"]}, 65, ["no feature", "take it out of data.categorical"]),
                 ({"categorical": ["city"], "format": "libsvm"}, 78, ["data.categorical", "CSV"]),
                 ({"separator": ""}, 78, ["data.separator"]), ({"separator": ";;"}, 78, ["data.separator"]),
@@ -229,7 +230,7 @@ class Columns(CommandTest):
         private = {"training": {"strategy": "federated"}, "model": {"kind": "linear-regression"},
                    "merge": {"weighting": "equal"},
                    "privacy": {"clip_norm": 1.0, "epsilon": 2.0, "delta": 1e-5}}
-        for data in ({"categorical": ["city"]}, {"missing": "mean"}):
+        for data in ({"categorical": ["city"]}, {"amount": ["age"]}, {"missing": "mean"}):
             self.assertIn("data." + next(iter(data)), json.dumps(self.train("bad", data, code=78, **private)))
         self.write("bad.toml", job_text("x", {"categorical": ["city"]}).replace('file = "x"\n', "") +
                    '[training]\nstrategy = "federated"\n[federated]\npartition = { files = "h*.csv" }\n')

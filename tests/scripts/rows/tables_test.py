@@ -225,7 +225,7 @@ class Tables(CommandTest):
         for name, text, why in [("text.csv", "a,b\nx,1\ny,2\n", "no column can be a feature"),
                                 ("one.csv", "a\n1\n2\n", "1 columns"), ("empty.csv", "", "is empty"),
                                 ("head.csv", "a,b\n", "0 rows"),
-                                ("ragged.csv", "a,b\n1,2\n1,2,3\n", "3 cells, row 1 has 2")]:
+                                ("ragged.csv", "a,b\n1,2\n1,2,3\n", "more cells than row 1 with its 2")]:
             self.write(name, text)
             self.assertIn(why, self.init(name, "-o", "-", code=65), name)
         self.troupe("data", "convert", "used.csv", "-o", "rows.safetensors", "--quiet")

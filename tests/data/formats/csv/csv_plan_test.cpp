@@ -76,6 +76,58 @@ TEST(csv_plan, what_a_column_cannot_be_is_told) {
   expect_said("city,age,y\nOslo,2024-12-01,3\n", options, ":2:1", {"neither true nor false"});
 }
 
+TEST(csv_plan, amounts_are_read_by_the_decimal_mark_in_features_and_the_target) {
+  csv_options options;
+  options.amount = {"cost", "price"};
+  const auto plain =
+    read_text("cost,rate,price\n\"$1,234.5\",2.5,\"1,000\"\n$-3,1,\"2,000.5\"\n", options);
+  EXPECT_EQ(plain.features, (std::vector<float>{1234.5, 2.5, -3, 1}));
+  EXPECT_EQ(plain.target_numbers, (std::vector<double>{1000, 2000.5}));
+  EXPECT_EQ(plain.feature_names, (std::vector<std::string>{"cost", "rate"}));
+  EXPECT_EQ(plain.columns.columns[0].unit, "$");
+  ASSERT_TRUE(plain.columns.target);
+  EXPECT_EQ(plain.columns.target->name, "price");
+  auto german = options;
+  german.dialect = {.separator = ';', .decimal = ','};
+  const auto same = read_text("cost;rate;price\n$1.234,5;2,5;1.000\n$-3;1;2.000,5\n", german);
+  EXPECT_EQ(same.features, plain.features);
+  EXPECT_EQ(same.target_numbers, plain.target_numbers);
+  EXPECT_EQ(text_of(same.columns), text_of(plain.columns)) << "the model is one";
+  expect_said("cost;rate;price\n1;1.234;2\n", german, ":2:3", {"decimal mark is a comma"});
+  csv_options by_plan;
+  by_plan.target = "price";
+  by_plan.plan = plain.columns;
+  EXPECT_EQ(read_text("price,cost,rate\n\"3,000\",\"4,000\",1\n", by_plan).target_numbers[0], 3000);
+  expect_said("price,cost,rate\n3,EUR 4,1\n", by_plan, ":2:3", {"'EUR 4'", "another unit"});
+  options.missing = missing_rule::drop;
+  EXPECT_EQ(read_text("cost,price\n1,$2\n2,\n3,$4\n", options).target_numbers,
+            (std::vector<double>{2, 4}));
+}
+
+TEST(csv_plan, dates_and_amounts_that_cannot_be_read_name_the_key) {
+  csv_options options;
+  options.date = {"d"};
+  for (const auto* cell : {"29/09/2021", "3/4/21", "soon"})
+    expect_said("d,y\n" + std::string{cell} + ",1\n", options, ":2:1",
+                {"no date", "data.date_order = \"day-first\"", "four digits"});
+  options.date_order = date_form::month_first;
+  expect_said("d,y\n3/4/2021,1\n29/09/2021,1\n", options, ":3:1", {"no date"});
+  options = {};
+  options.datetime = {"d"};
+  expect_said("d,y\n2021-09-29 25:00,1\n", options, ":2:1", {"no date with a time", "13:05"});
+  options = {};
+  options.amount = {"d", "y"};
+  expect_said("d,y\nmuch,1\n", options, ":2:1", {"'much'", "is no amount", "data.decimal"});
+  expect_said("d,y\n$1,$1\n2,€2\n", options, ":3:3", {"'€2' in column 1 'y' has another unit"});
+  expect_said("d,y\n1,much\n", options, ":2:3", {"is no amount"});
+  expect_said("d,y\n1,\n", options, ":2:3", {"its value is missing"});
+  expect_said("d,y\n12%,1\n", {}, ":2:1", {"data.amount = [\"d\"]"});
+  expect_said("d,y\n29.09.2021,1\n", {}, ":2:1", {"data.date = [\"d\"]", "data.date_order"});
+  expect_said("d,y\n2021-09-29,1\n", {}, ":2:1", {"data.date = [\"d\"]", "data.datetime"});
+  expect_said("d,y\n1,2\n-,1\n", {}, ":3:1",
+              {"data.missing = \"mean\" and data.missing_cells = [\"-\"]"});
+}
+
 TEST(csv_plan, a_cell_without_a_value_is_an_error_that_names_the_key) {
   expect_said(people, with_city(), ":4:6",
               {"'NA' in column 1 'age'", "data.missing", "\"mean\"", "data.ignore"});
@@ -204,6 +256,8 @@ TEST(csv_plan, how_cells_are_written_is_seen_in_the_first_lines) {
   EXPECT_EQ(seen("a;b\n1,5;2\n1;2\n"), (csv_dialect{.separator = ';', .decimal = ','}));
   EXPECT_EQ(seen("a\tb\n\"1,5\"\t2\n"), (csv_dialect{.separator = '\t', .decimal = ','}));
   EXPECT_EQ(seen("a\n1\n"), csv_dialect{});
+  EXPECT_EQ(seen("a;b\n1.234.567,5 €;2\n"), (csv_dialect{.separator = ';', .decimal = ','}));
+  EXPECT_EQ(seen("a;b\n1,234;2\n1,234.5;2\n"), (csv_dialect{.separator = ';'}));
 }
 
 csv_facts facts_of(const std::string& text, uint64_t rows_max = 1000) {
@@ -222,11 +276,56 @@ TEST(csv_columns, are_told_apart_by_what_they_hold) {
   EXPECT_EQ(id.name, "id");
   EXPECT_EQ(name.text_count, 3u);
   EXPECT_EQ(name.first_text, "a,b");
-  EXPECT_EQ(name.values, (std::set<std::string>{"a", "a,b", "c"}));
+  EXPECT_EQ(name.values, (std::map<std::string, uint64_t>{{"a", 1}, {"a,b", 1}, {"c", 1}}));
   EXPECT_TRUE(!height.counts && !height.is_whole);
   EXPECT_EQ(height.number_count, 3u);
   EXPECT_EQ((std::array{gaps.empty_count, gaps.text_count, gaps.number_count}),
             (std::array<uint64_t, 3>{1, 1, 1}));
+}
+
+TEST(csv_columns, dates_times_and_amounts_are_counted_by_the_orders_and_units_that_they_fit) {
+  const auto facts = facts_of("iso,both,day,time,share,mixed\n"
+                              "2021-01-02,3/4/2021,3/4/2021,1/18/2020 13:05,12%,$1\n"
+                              "2021-01-03,4/3/2021,29/9/2021,1/19/2020 00:00,-3.5%,€2\n");
+  const auto& x = facts.columns;
+  const auto fits = [&](size_t i) {
+    std::string result;
+    for (const auto order : {date_form::year_first, date_form::day_first, date_form::month_first})
+      result +=
+        std::string(x[i].has_dates(order) ? "d" : "-") + (x[i].has_times(order) ? "t" : "-");
+    return result + (x[i].has_amounts() ? " amounts" : "");
+  };
+  EXPECT_EQ(fits(0), "d-d-d-");
+  EXPECT_EQ(fits(1), "--d-d-");
+  EXPECT_EQ(fits(2), "--d---");
+  EXPECT_EQ(fits(3), "----dt");
+  EXPECT_EQ(fits(4), "------ amounts");
+  EXPECT_EQ(fits(5), "------") << "two units";
+}
+
+TEST(csv_columns, texts_that_say_no_value_are_found_among_numbers_dates_and_amounts) {
+  const auto words_of = [](const std::vector<std::string>& cells) {
+    std::string text = "x,y\n", result;
+    for (const auto& cell : cells)
+      text += cell + ",1\n";
+    const auto x = facts_of(text).columns[0];
+    for (const auto& [word, count] : x.missing_words)
+      result += word + " " + std::to_string(count) + ";";
+    EXPECT_EQ(x.empty_count + x.number_count + x.text_count, cells.size());
+    return result;
+  };
+  EXPECT_EQ(words_of({"1", "-", "2", "3", "-"}), "- 2;");
+  EXPECT_EQ(words_of({"1", "Unknown", "$2", "NA", "3"}), "NA 1;Unknown 1;");
+  EXPECT_EQ(words_of({"2021-01-02", "n.d.", "2021-01-03"}), "n.d. 1;");
+  EXPECT_EQ(words_of({"1", "2", "crew", "3"}), "") << "may be a value, as there are few";
+  EXPECT_EQ(words_of({"1", "-", "--", ".", "*", "2", "3", "4", "5"}), "") << "too many texts";
+  EXPECT_EQ(words_of({"1", "-", "-"}), "") << "more than there are numbers";
+  EXPECT_EQ(words_of({"1", "2", "10+"}), "") << "it has digits";
+  EXPECT_EQ(words_of({"red", "-", "blue"}), "") << "beside categories it is one";
+  std::vector<std::string> many{"crew"};
+  for (int i = 0; i < 40; ++i)
+    many.push_back(std::to_string(i));
+  EXPECT_EQ(words_of(many), "crew 1;");
 }
 
 TEST(csv_columns, only_so_many_rows_and_values_are_looked_at) {
