@@ -116,13 +116,13 @@ class BadWires(EqualRuns):
 
     # Silence (F6): a connection that is there, and carries nothing.
 
-    def be_silent(self, names, seconds, check=lambda *_: None, lost_after=LOST_AFTER):
+    def be_silent(self, names, seconds, check=lambda *_: None, lost_after=LOST_AFTER, **more):
         def befall(cluster, wires):
             chosen = [cluster.wires[name] for name in names]
             wires.silence(chosen, True)
             time.sleep(seconds)
             wires.silence(chosen, False)
-        self.for_each_trial(100, befall, check, lost_after=lost_after)
+        self.for_each_trial(100, befall, check, lost_after=lost_after, **more)
 
     def test_short_silence_costs_nobody(self):
         self.be_silent(["main", "left"], 0.5 * LOST_AFTER_WHEN_BUSY,
@@ -131,7 +131,8 @@ class BadWires(EqualRuns):
     def test_long_silence_towards_the_director_is_a_loss_and_a_return(self):
         def check(result, _):
             self.assertGreaterEqual(result["views"], 2)
-        self.be_silent(["main"], 3 * LOST_AFTER, check)
+        # By memory nothing waits for the wire, and what is left of a run may end before anybody counts as lost.
+        self.be_silent(["main"], 3 * LOST_AFTER, check, carriers=("messages", "socket"))
 
     def test_long_silence_between_workers_is_survived(self):
         self.be_silent(["left"], 3 * LOST_AFTER)
