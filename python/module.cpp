@@ -81,8 +81,8 @@ const std::map<std::string, setter>& setters() {
     {"patience", [](auto& x, auto& v) { x.training.patience = v.template cast<size_t>(); }},
     {"validation_fraction",
      [](auto& x, auto& v) { x.validation_fraction = v.template cast<double>(); }},
-    {"standardize",
-     [](auto& x, auto& v) { x.standardize_targets = x.standardize = v.template cast<bool>(); }},
+    {"standardize", [](auto& x, auto& v) { x.standardize = v.template cast<bool>(); }},
+    {"target_scale", [](auto& x, auto& v) { x.target_scale = named_value<target_scale_kind>(v); }},
     {"class_weight",
      [](auto& x, auto& v) {
        auto& weights = x.training.class_weights;
@@ -90,6 +90,17 @@ const std::map<std::string, setter>& setters() {
          py::isinstance<py::str>(v) ? class_weight_kind::balanced : class_weight_kind::list;
        if (weights.kind == class_weight_kind::list)
          weights.values = v.template cast<std::vector<double>>();
+     }},
+    {"threshold",
+     [](auto& x, auto& v) {
+       auto& training = x.training;
+       const auto rule = py::isinstance<py::dict>(v) && py::len(v) == 1
+                           ? *v.template cast<py::dict>().begin()
+                           : std::pair<py::handle, py::handle>{v, {}};
+       training.threshold = named_value<threshold_kind>(rule.first);
+       const bool is_cost = training.threshold == threshold_kind::cost;
+       if (rule.second)
+         (is_cost ? training.cost : training.precision) = rule.second.template cast<double>();
      }},
     {"random_state", [](auto& x, auto& v) { x.seed = v.template cast<uint64_t>(); }}};
   return table;
@@ -99,7 +110,6 @@ const std::map<std::string, setter>& setters() {
 estimator_options options_of(const py::kwargs& given) {
   estimator_options result;
   result.optimizer.learning_rate.reset(); // the optimizer's own
-  result.standardize_targets = result.standardize;
   for (const auto& [key, value] : given) {
     const auto name = key.cast<std::string>();
     const auto found = setters().find(name);
@@ -253,7 +263,8 @@ public:
       rows.weights = values_of<float>(weights);
     rows.feature_names = names;
     auto options = options_;
-    if (!rows.is_classification() && options.model.hidden.empty() && !options.model.own.is_set())
+    if (!rows.is_classification() && options.model.hidden.empty() && !options.model.own.is_set() &&
+        scope_of(options.optimizer.kind) == optimizer_scope::solver)
       options.model.kind = model_kind::linear_regression; // the same model, which solvers know
     if (start_) {
       options.start = &start_->model();
@@ -402,6 +413,14 @@ PYBIND11_MODULE(_troupe, module) {
       [](const python_estimator& x) { return !x.learned().model().columns.empty(); })
     .def_property_readonly(
       "columns", [](const python_estimator& x) { return x.learned().model().column_names(); })
+    .def_property_readonly("threshold",
+                           [](const python_estimator& x) -> py::object {
+                             const auto& threshold = x.learned().model().threshold;
+                             return threshold
+                                      ? py::make_tuple(threshold->label,
+                                                       static_cast<double>(threshold->probability))
+                                      : py::object{py::none()};
+                           })
     .def_property_readonly("classes",
                            [](const python_estimator& x) { return x.learned().model().classes; })
     .def_property_readonly(

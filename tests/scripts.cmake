@@ -70,8 +70,9 @@ if(TROUPE_BUILD_COMMAND)
     cluster_faults cluster_modes cluster_namespaces cluster_placements cluster_refusals cluster_wire deploy
     disk/checkpoint_disk disk/faulty_files examples/digits examples/linear_examples examples/mnist examples/modes
     explain/hangs flight/flight hung_threads impostors keys/key_effects kinds/layers kinds/metrics kinds/own_kinds
-    kinds/plateau large_model launch missing_nodes model_commands page/page page/timeline page_faults:page/faults
-    page_visitors:page/visitors private_runs:federated/private federated/private_walk resume rows/cells rows/columns rows/rows
+    kinds/plateau kinds/rare_classes large_model launch missing_nodes model_commands page/page page/timeline
+    page_faults:page/faults page_visitors:page/visitors practice/practice predictions:rows/predictions
+    private_runs:federated/private federated/private_walk resume rows/cells rows/columns rows/rows
     rows/tables signals ssh_launch status surroundings sweep/sweep table_pipelines:rows/pipelines
     table_splits:rows/splits table_text:rows/text table_weights:rows/weights tls tls_wires tools/comparison
     tools/tools)

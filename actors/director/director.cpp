@@ -359,6 +359,7 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.rule.stop = resolved.training;
   options.rule.plateau = resolved.optimizer.plateau;
   options.rule.rows = {shape.test_row_count, shape.validation_row_count};
+  options.rule.watch = resolved.training.watch;
   options.rule.keep_best = *resolved.training.keep_best;
   options.rule.checkpoint_every = resolved.checkpoint.every_steps;
   options.rule.hashed_blocks = block_count(network.layout().size());

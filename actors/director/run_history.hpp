@@ -50,6 +50,8 @@ public:
   void keep_rows_of_undisturbed_run(checkpoint& x) const;
 
   const std::vector<history_row>& rows() const { return rows_; }
+  /// A row of these figures.
+  history_row row_of(const epoch_figures& figures, double since_begin) const;
   training_progress progress_at(uint64_t version, const batch_sums& sums, double since_begin) const;
   double seconds_at(uint64_t version, double since_begin) const;
   /// Nothing when the rule has none.
@@ -61,8 +63,6 @@ public:
   friend bool operator==(const run_history&, const run_history&) = default;
 
 private:
-  history_row row_of(const epoch_figures& figures, double since_begin) const;
-
   timeline plan_;
   optimizer_options optimizer_;
   bool keep_best_;

@@ -1,6 +1,9 @@
 #include "actors/director/run_training.hpp"
 
+#include "data/records/history_figures.hpp"
+
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -8,9 +11,30 @@ namespace troupe {
 
 namespace {
 
-/// The loss that the stop rule watches; nothing if the row lacks it.
-std::optional<double> watched_loss(const history_row& row, const evaluation_rows& rows) {
-  return rows.validation > 0 ? row.validation_loss : rows.test > 0 ? row.test_loss : row.train_loss;
+/// The figure that the rule watches: of validation rows, else test rows, else of training.
+history_figure figure_watched(const director_rule_options& x) {
+  auto watch = x.watch;
+  std::ranges::replace(watch, '-', '_');
+  return figure_named((x.rows.validation > 0 ? "validation_"
+                       : x.rows.test > 0     ? "test_"
+                                             : "train_") +
+                      watch);
+}
+
+/// A row's figure, negative where more of it is better; nothing if the row lacks it.
+std::optional<double> watched_of(const history_row& row, const history_figure& figure) {
+  const auto value = figure.in(row);
+  return value && figure.more_is_better.value_or(false) ? -*value : value;
+}
+
+/// The loss of a row is what its sums say; other figures are those of the history.
+watched_figure watch_by(const run_history& history, const director_rule_options& options) {
+  if (options.watch == "loss")
+    return {};
+  return [&history, figure = figure_watched(options)](const epoch_figures& row) {
+    return watched_of(history.row_of(row, 0), figure)
+      .value_or(std::numeric_limits<double>::quiet_NaN());
+  };
 }
 
 director_memory memory_of(const checkpoint& x, const director_rule_options& options) {
@@ -20,7 +44,7 @@ director_memory memory_of(const checkpoint& x, const director_rule_options& opti
     const auto& row = x.history.back();
     memory.last_row = epoch_figures{row.steps, {}, std::nullopt, std::nullopt};
     if (row.steps == x.version && options.plan.evaluates(row.steps))
-      memory.last_loss = watched_loss(row, options.rows);
+      memory.last_loss = watched_of(row, figure_watched(options));
   }
   memory.stop = stop_rule{options.stop, x.stop.best_loss, x.stop.best_version,
                           static_cast<size_t>(x.stop.waited)};
@@ -101,7 +125,7 @@ run_training::run_training(director_context& context, run_history& history,
     writes_(writes),
     tensors_(tensors),
     membership_(membership),
-    rule_(context.options.rule) {
+    rule_(context.options.rule, watch_by(history, context.options.rule)) {
   if (const auto& last = tensors_.last_checkpoint())
     announcer_.set_checkpoint(last->version);
 }
@@ -205,7 +229,7 @@ void run_training::begin_term() {
   if (context_.view.start_version > 0)
     recall_checkpoint();
   else
-    rule_ = director_rule{context_.options.rule};
+    rule_ = director_rule{context_.options.rule, watch_by(history_, context_.options.rule)};
   if (watch_.stop_asked()) // then the end is here
     carry_out(rule_.on_stop_requested());
   carry_out(rule_.start());
@@ -214,7 +238,8 @@ void run_training::begin_term() {
 void run_training::recall_checkpoint() {
   const auto& last = *tensors_.last_checkpoint();
   history_.recall(last);
-  rule_ = director_rule{context_.options.rule, memory_of(last, context_.options.rule)};
+  const auto& options = context_.options.rule;
+  rule_ = director_rule{options, memory_of(last, options), watch_by(history_, options)};
   if (rule_.kept())
     best_parameters_ = last.best_parameters;
 }

@@ -12,9 +12,6 @@
 #include "models/base/rounding.hpp"
 #include "models/metrics/prediction_sums.hpp"
 
-#include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
-
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -67,6 +64,7 @@ job job_of(const estimator_options& options) {
   result.name = "estimator";
   result.seed = options.seed;
   result.data.standardize = options.standardize;
+  result.data.target_scale = options.target_scale;
   result.data.validation_fraction = options.validation_fraction;
   result.model = options.model;
   result.optimizer = options.optimizer;
@@ -74,60 +72,6 @@ job job_of(const estimator_options& options) {
   for (const auto& problem : problems(result))
     if (problem.key != "data.file") // the rows are in memory
       throw failure(failure_code::bad_job, problem.key + ": " + problem.why, {}, problem.hint);
-  return result;
-}
-
-training_result train_in_own_system(const job& x, std::shared_ptr<const prepared_data> data,
-                                    const train_options& options) {
-  caf::actor_system_config config;
-  configure(config);
-  config.set("scheduler.max-threads", threads_of(x, shape_of(*data)));
-  caf::actor_system system{config};
-  return train(system, x, std::move(data), options);
-}
-
-/// Scales the targets to mean 0, deviation 1 and returns the scale; an empty one when they stay.
-standardization scale_targets(const estimator_options& options, dataset& rows) {
-  if (!options.standardize_targets || rows.is_classification())
-    return {};
-  const auto& [kind, others] = options.model.own;
-  const bool ends_dense = kind.empty() || (kind == "chain" && !others.contains("head"));
-  const bool is_linear =
-    options.model.loss != loss_kind::poisson && options.model.loss != loss_kind::gamma;
-  if (!is_linear || !ends_dense || !options.model.bias)
-    throw failure(failure_code::bad_job,
-                  "standardize_targets: the model's last layer is not linear with a bias", {},
-                  "leave it false, and scale the targets yourself");
-  require_sound(rows);
-  const default_rounding rounding;
-  const auto scale = standardization_of(column_statistics_of(rows.targets, rows.target_count));
-  standardize(scale, rows.targets);
-  return scale;
-}
-
-/// y = W x + b becomes y deviation + mean, in the last layer's W (T x H) and b (T).
-void take_scale_back(const standardization& scale, const parameter_layout& layout,
-                     std::span<float> values) {
-  const auto& tensors = layout.tensors();
-  const auto& bias = tensors.back();
-  const auto& weight = tensors[tensors.size() - 2];
-  const size_t width = weight.size / scale.mean.size();
-  for (size_t t = 0; t < scale.mean.size(); ++t) {
-    const double deviation = scale.deviation[t];
-    for (auto& w : values.subspan(weight.offset + t * width, width))
-      w = static_cast<float>(w * deviation);
-    auto& b = values[bias.offset + t];
-    b = static_cast<float>(b * deviation + scale.mean[t]);
-  }
-}
-
-/// The scale that takes `scale` back.
-standardization inverse_of(const standardization& scale) {
-  standardization result;
-  for (size_t t = 0; t < scale.mean.size(); ++t) {
-    result.deviation.push_back(1 / scale.deviation[t]);
-    result.mean.push_back(-scale.mean[t] / scale.deviation[t]);
-  }
   return result;
 }
 
@@ -151,16 +95,18 @@ void standardize_as(const saved_model& start, dataset& rows) {
     standardize(map, rows.features);
 }
 
-std::shared_ptr<const start_values> start_of(const saved_model& model,
-                                             const standardization& target_scale) {
+/// Its targets are learned as they were before: on the same scale.
+std::shared_ptr<const start_values> start_of(const saved_model& model) {
   const auto& layout = model.network->layout();
   auto result = std::make_shared<start_values>();
   result->layout = layout;
   result->values.resize(layout.size());
   layout.to_logical(model.parameters.values(), result->values);
-  if (!target_scale.empty() && model.network->output_count() == target_scale.mean.size())
-    take_scale_back(inverse_of(target_scale), layout, result->values);
-  result->sha256 = sha256_hex(std::as_bytes(std::span{result->values}));
+  result->scale = model.network->loss_with_constants().scale;
+  sha256 digest;
+  for (const auto* numbers : {&result->values, &result->scale.mean, &result->scale.deviation})
+    digest.update(std::as_bytes(std::span{*numbers}));
+  result->sha256 = digest.hex();
   return result;
 }
 
@@ -229,18 +175,17 @@ void estimator::fit(dataset rows) {
     const auto lent = std::exchange(rows.lent, {}).values;
     rows.features.insert(rows.features.end(), lent.begin(), lent.end());
   }
-  const auto scale = scale_targets(options_, rows);
   if (start) {
     require_sound(rows);
     standardize_as(*start, rows);
     x.data.standardize = false;
-    x.model.start = start_of(*start, scale);
+    x.model.start = start_of(*start);
   }
   const auto data = prepare_data(x, std::move(rows));
   train_options watch;
   watch.on_progress = options_.on_progress;
   watch.stop_requested = options_.stop_requested;
-  auto result = system_ ? train(*system_, x, data, watch) : train_in_own_system(x, data, watch);
+  auto result = system_ ? train(*system_, x, data, watch) : train(x, data, watch);
   if (result.problem)
     throw failure(failure_code::diverged, *result.problem, {}, "lower the learning rate");
   // Goes through the form of the model file: the estimator predicts what a saved model predicts.
@@ -250,10 +195,6 @@ void estimator::fit(dataset rows) {
   file.values.resize(file.layout.size());
   file.layout.to_logical(result.parameters.values(), file.values);
   file.data_sha256 = result.summary.parameters_sha256;
-  if (!scale.empty()) {
-    take_scale_back(scale, file.layout, file.values);
-    file.data_sha256 = sha256_hex(std::as_bytes(std::span{file.values}));
-  }
   for (const auto* key : {"feature_mean", "feature_deviation"})
     if (start && start->metadata.contains(key))
       file.metadata[key] = start->metadata.at(key);
@@ -294,7 +235,7 @@ std::vector<int32_t> estimator::predict_labels(const matrix_view& features) cons
   std::vector<int32_t> result;
   for (size_t begin = 0; begin < probabilities.size(); begin += columns)
     result.push_back(
-      class_values_[likeliest_class(std::span{probabilities}.subspan(begin, columns))]);
+      class_values_[model_.decide(std::span{probabilities}.subspan(begin, columns))]);
   return result;
 }
 

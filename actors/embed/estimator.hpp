@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -49,9 +50,9 @@ struct estimator_options {
   training_options training;
   uint64_t seed = 0;
   bool standardize = true; ///< features to mean 0, deviation 1; a saved model keeps the map
-  /// Scales targets to mean 0, deviation 1 while it trains, and the last layer's weights and biases back afterwards.
-  /// Works for predictions that are linear in the last layer. Losses in the history are those of the scaled targets.
-  bool standardize_targets = false;
+  /// How a regression's targets are scaled while it trains (models/losses/target_scale.hpp); absent: as a job does it
+  /// (`data.target_scale`). Losses in the history are those of the scaled targets.
+  std::optional<target_scale_kind> target_scale{};
   /// Share of rows kept from training for validation, [0, 1). The model is then that of the epoch with their least loss
   /// (`training.keep_best`, `training.patience`).
   double validation_fraction = 0;

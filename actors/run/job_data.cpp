@@ -157,7 +157,11 @@ prepared_data prepare_in_memory(const job& x, dataset source) {
   if (x.data.shuffle == shuffle_kind::lanes)
     chunk_rows = x.data.lanes.chunk_rows.value_or(
       default_chunk_rows(source.row_count, source.feature_count * sizeof(float)));
-  return prepare(std::move(source), {x.seed, x.data, x.data.standardize, chunk_rows});
+  auto result = prepare(std::move(source),
+                        {x.seed, x.data, x.data.standardize, chunk_rows, target_scale_of(x)});
+  if (x.model.start)
+    result.scale = x.model.start->scale;
+  return result;
 }
 
 void require_chunks(const job& x, const rows_file& file) {
@@ -181,7 +185,8 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
     require_no_choice(x.data, x.data.file);
     rows_file file{x.data.file};
     require_chunks(x, file);
-    result = prepare_stored(std::move(file), {x.seed, x.data, x.data.standardize});
+    result =
+      prepare_stored(std::move(file), {x.seed, x.data, x.data.standardize, 0, target_scale_of(x)});
   } else {
     auto source = synthetic ? make_synthetic(x) : read_rows_of(x);
     reading_stop::check();
@@ -220,6 +225,7 @@ data_shape shape_of(const prepared_data& data) {
   shape.stays_in_file = data.stays_in_file();
   shape.client_count = owner_count(train.clients);
   shape.weighted = !train.weights.empty();
+  shape.scale = data.scale;
   if (shape.classification) {
     shape.class_counts.resize(train.classes.size());
     for (auto label : train.labels)
@@ -232,6 +238,7 @@ data_shape shape_of(const prepared_data& data) {
         ++shape.class_rows[static_cast<size_t>(label)];
     for (const auto& name : train.classes)
       shape.class_names.push_back(shown_text(name));
+    shape.class_texts = train.classes;
     return shape;
   }
   shape.target_minimum =

@@ -109,6 +109,17 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
     metadata["class_weights"] = bits_of(weights);
   if (train.is_classification())
     metadata["classes"] = names_of(train.classes);
+  if (result.threshold) {
+    metadata["format"] = "troupe-model-4";
+    metadata["threshold_class"] = std::to_string(result.threshold->label);
+    metadata["threshold"] = bits_of(std::span{&result.threshold->probability, 1});
+  }
+  if (const auto& scale = result.data->scale; !scale.is_none()) {
+    metadata["format"] = "troupe-model-4";
+    metadata["target_scale"] = name_of(scale.kind);
+    metadata["target_mean"] = bits_of(scale.mean);
+    metadata["target_deviation"] = bits_of(scale.deviation);
+  }
   if (!result.data->features.empty()) {
     if (!train.is_sparse())
       metadata["feature_mean"] = bits_of(result.data->features.mean);

@@ -12,6 +12,7 @@
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
@@ -106,6 +107,15 @@ training_result train(caf::actor_system& system, const job& x,
   } catch (const std::bad_alloc&) {
     throw with_plan(failure(failure_code::bad_job, std::string{memory_shortage}), resolved, shape);
   }
+}
+
+training_result train(const job& x, std::shared_ptr<const prepared_data> data,
+                      const train_options& options) {
+  caf::actor_system_config config;
+  configure(config);
+  config.set("scheduler.max-threads", threads_of(x, shape_of(*data)));
+  caf::actor_system system{config};
+  return train(system, x, std::move(data), options);
 }
 
 } // namespace troupe

@@ -60,4 +60,8 @@ training_result train(caf::actor_system& system, const job& x, const train_optio
 training_result train(caf::actor_system& system, const job& x,
                       std::shared_ptr<const prepared_data> data, const train_options& options = {});
 
+/// The same in an actor system of its own, which lives as long as the call and has the threads that the job can use.
+training_result train(const job& x, std::shared_ptr<const prepared_data> data,
+                      const train_options& options = {});
+
 } // namespace troupe

@@ -67,6 +67,30 @@ client_evaluation client_figures_of(const job& resolved,
   return evaluation_of(losses, accuracies, test.row_count);
 }
 
+/// Of the result's probabilities for the validation rows, in the chunks of evaluations.
+std::optional<decision_threshold> threshold_of(const job& resolved,
+                                               const std::shared_ptr<const prepared_data>& data,
+                                               const model& network,
+                                               std::span<const float> parameters) {
+  const auto label = threshold_class_of(resolved, shape_of(*data));
+  if (!label)
+    return std::nullopt;
+  const default_rounding rounding;
+  const auto source = rows_of(data).validation;
+  std::vector<float> probabilities(source->row_count() * network.prediction_count());
+  std::vector<int32_t> labels;
+  batch_reader reader;
+  workspace memory;
+  for (size_t begin = 0; begin < source->row_count(); begin += rows_at_once) {
+    const auto rows =
+      source->range(begin, std::min(rows_at_once, source->row_count() - begin), reader);
+    network.predict(parameters, rows,
+                    std::span{probabilities}.subspan(2 * begin, 2 * rows.row_count), memory);
+    labels.insert(labels.end(), rows.labels.begin(), rows.labels.end());
+  }
+  return best_threshold(resolved.training, *label, probabilities, labels);
+}
+
 /// How long the director may take to hand over the result. It never computes.
 constexpr std::chrono::seconds pull_deadline{60};
 
@@ -159,6 +183,10 @@ training_result result_of(const job& resolved, std::shared_ptr<const prepared_da
   fill_figures(summary, finished, timeline_of(resolved, shape_of(*data)));
   if (resolved.federated.evaluate_clients)
     summary.client_figures = client_figures_of(resolved, data, network, parameters.values());
+  if (resolved.training.threshold != threshold_kind::none)
+    result.threshold = threshold_of(resolved, data, network, parameters.values());
+  if (result.threshold)
+    summary.threshold = result.threshold->probability;
   result.statistics = trainer_table(summary.trainers);
   result.history = std::move(finished.history);
   if (!finished.problem.empty())

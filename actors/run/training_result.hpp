@@ -28,6 +28,8 @@ struct training_result {
   /// processes with a folder they stay on the disk until that call.
   stored_tensor parameters;
   std::vector<history_row> history;
+  std::optional<decision_threshold>
+    threshold;              ///< chosen on the validation rows, if the job wants one
   training_summary summary; ///< without the model file's path
   /// Set when training diverged. `parameters` are then the best ones if a best version is kept,
   /// else the last finite ones.

@@ -106,7 +106,7 @@ void solver_state::step() {
 }
 
 void solver_state::solve(std::span<float> next) {
-  const auto rows = options_.rows.train->range(0, options_.rows.train->row_count(), reader_);
+  auto rows = options_.rows.train->range(0, options_.rows.train->row_count(), reader_);
   const auto feature_count = rows.features.size() / rows.row_count;
   const auto target_count = rows.targets.size() / rows.row_count;
   if (options_.optimizer.kind == optimizer_kind::gauss_newton) {
@@ -119,6 +119,12 @@ void solver_state::solve(std::span<float> next) {
   // A sample's loss is the mean over its targets; the penalty is l2/2 beside the mean loss.
   options.penalty = options_.optimizer.l2 / 2 * static_cast<double>(rows.row_count) *
                     static_cast<double>(target_count);
+  const auto& scale = options_.network->loss_with_constants().scale;
+  std::vector<float> scaled;
+  for (size_t i = 0; i < rows.targets.size() && !scale.is_none(); ++i)
+    scaled.push_back(scale.scaled(rows.targets[i], i % target_count));
+  if (!scaled.empty())
+    rows.targets = scaled;
   copy_values(least_squares(rows, feature_count, target_count, options), next.begin());
 }
 

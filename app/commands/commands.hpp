@@ -112,9 +112,11 @@ struct generation_options {
 };
 
 struct predict_arguments {
-  std::string model_file;
-  data_arguments data;     ///< its targets, if it has any, are left out
-  std::string output_file; ///< .csv or .npy; empty: standard output, as CSV
+  std::string model_file;        ///< or the folder of a run
+  data_arguments data;           ///< its targets, if it has any, are left out
+  std::string rows;              ///< without data, as in evaluate_arguments; empty: none
+  std::vector<std::string> keep; ///< csv: columns whose cells stand beside each prediction
+  std::string output_file;       ///< .csv or .npy; empty: standard output, as CSV
   bool probabilities = false;
   generation_options generate; ///< no characters: rows of `data` are predicted
 };
@@ -125,6 +127,17 @@ int predict_command(const predict_arguments& arguments);
 
 /// Prints what a model file holds: a report, or with `json` one object, failures included.
 int inspect_command(const std::string& model_file, bool json);
+
+struct importance_arguments {
+  std::string model_file;    ///< or the folder of a run
+  std::string rows = "test"; ///< which of the run's rows
+  size_t repeats = 5;
+  uint64_t seed = 0;
+  bool json = false;
+};
+
+/// Adds `troupe importance`: which columns a model goes by. It writes importance.json into the run's folder.
+void add_importance(CLI::App& app, importance_arguments& x, std::function<int()>& chosen);
 
 struct init_arguments {
   std::string file;

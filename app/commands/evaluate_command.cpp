@@ -1,17 +1,12 @@
-#include "actors/run/job_data.hpp"
-#include "actors/run/private_run.hpp"
 #include "app/commands/commands.hpp"
-#include "app/job/job_file.hpp"
 #include "app/predict/model_rows.hpp"
+#include "app/predict/run_rows.hpp"
 #include "app/run/training_run.hpp"
 #include "app/terminal/figures_text.hpp"
 #include "app/terminal/output.hpp"
-#include "coordinators/job/private_job.hpp"
-#include "data/run_folder/run_directory.hpp"
 #include "data/table/dataset.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/batch_reader.hpp"
-#include "data/training_rows/row_source.hpp"
 #include "models/base/names.hpp"
 #include "models/math/tree_accumulator.hpp"
 #include "models/metrics/class_metrics.hpp"
@@ -21,96 +16,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace troupe {
 
-// The rows that a finished run kept aside. Its folder says which data it read and how they were
-// split, so a model can be judged by rows it has never seen.
-
 namespace {
-
-struct run_rows {
-  dataset rows;     ///< as read: not standardised
-  std::string data; ///< the file they come from; empty: synthetic
-};
-
-std::string in_folder(const std::string& folder, std::string_view name) {
-  return (std::filesystem::path{folder} / name).string();
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream in{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
-std::shared_ptr<const prepared_data> data_of(const loaded_job& loaded) {
-  auto as_read = loaded.value;
-  as_read.data.standardize = false; // the model does that itself
-  try {
-    return load_data(as_read);
-  } catch (const failure& error) {
-    throw_with_place(error, loaded);
-  }
-}
-
-// Rows that stay in a file, read.
-dataset in_memory(const row_source& source, dataset names) {
-  batch_reader reader;
-  const auto rows = source.range(0, source.row_count(), reader);
-  names.features.assign(rows.features.begin(), rows.features.end());
-  names.labels.assign(rows.labels.begin(), rows.labels.end());
-  names.targets.assign(rows.targets.begin(), rows.targets.end());
-  return names;
-}
-
-/// The folder of the run that a model's path names: the path itself if it is a folder, else the one
-/// around it.
-std::string run_folder_of(const std::string& model_path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(model_path, ignored))
-    return model_path;
-  const auto folder = std::filesystem::path{model_path}.parent_path();
-  return folder.empty() ? "." : folder.string();
-}
-
-/// Reads the data of the run in `folder` once more and gives one part. Throws failure: usage
-/// without a run or such rows; mismatch when the run trained on other data; what reading job and
-/// data throws.
-run_rows rows_of_run(const std::string& folder, row_part part) {
-  const auto job_path = in_folder(folder, job_file_name);
-  std::error_code ignored;
-  if (!std::filesystem::exists(job_path, ignored))
-    throw failure(failure_code::usage, "there is no run, and so no rows of its own", folder,
-                  "add a data file to evaluate on, or name the folder of a run");
-  const auto loaded = load_job_and_places(job_path, {}, {});
-  auto data = *data_of(loaded);
-  const auto identity = text_of(in_folder(folder, identity_file_name));
-  if (is_private(loaded.value) && !std::filesystem::exists(loaded.value.privacy.key_file, ignored))
-    throw failure(failure_code::missing_input, "a private run's data are known by its key alone",
-                  loaded.value.privacy.key_file, "name a data file to evaluate on");
-  const auto fingerprint = fingerprint_in(with_key(loaded.value), data);
-  if (identity.find("data.fingerprint = " + fingerprint + '\n') == std::string::npos)
-    throw failure(failure_code::mismatch, "the data are not those that the run was trained on",
-                  loaded.value.data.file, "name a data file to evaluate on");
-  const auto [rows, source] = part == row_part::train ? std::pair{&data.train, data.stored.train}
-                              : part == row_part::test
-                                ? std::pair{&data.test, data.stored.test}
-                                : std::pair{&data.validation, data.stored.validation};
-  if (rows->row_count == 0)
-    throw failure(failure_code::usage,
-                  "the run kept no rows for " +
-                    std::string{part == row_part::validation ? "validation" : "testing"},
-                  folder, "add a data file, or choose other rows: --rows train");
-  if (data.stays_in_file() && rows->features.empty())
-    *rows = in_memory(*source, std::move(*rows));
-  return {std::move(*rows), loaded.value.data.file};
-}
 
 using json = nlohmann::ordered_json;
 
@@ -130,10 +41,12 @@ struct summed_metric {
 struct class_judgement {
   explicit class_judgement(size_t class_count)
     : auc{auc_metric{class_count}},
+      precision{average_precision_metric{class_count}},
       brier{brier_metric{class_count}},
       calibration{calibration_metric{class_count}} {}
 
   summed_metric<auc_metric> auc;
+  summed_metric<average_precision_metric> precision;
   summed_metric<brier_metric> brier;
   summed_metric<calibration_metric> calibration;
 };
@@ -152,11 +65,12 @@ void judge_labels(const saved_model& model, const std::vector<float>& prediction
   const auto columns = model.prediction_count();
   for (size_t i = 0; i < labels.size(); ++i)
     out.matrix->add(static_cast<size_t>(labels[i]),
-                    likeliest_class(std::span{predictions}.subspan(i * columns, columns)));
+                    model.decide(std::span{predictions}.subspan(i * columns, columns)));
   if (!out.scores)
     return;
   const judged_rows rows{labels.size(), predictions, labels, {}};
   out.scores->auc.add(rows);
+  out.scores->precision.add(rows);
   out.scores->brier.add(rows);
   out.scores->calibration.add(rows);
 }
@@ -208,7 +122,7 @@ judgement judge_file(const saved_model& model, const data_arguments& data) {
     if (model.is_classification())
       labels = labels_of(part, classes, model, *rows.reader);
     else
-      targets = targets_of(part, *rows.reader, model.network->loss());
+      targets = targets_of(part, *rows.reader, model.network->loss_with_constants());
     auto judged = part.rows();
     judged.labels = labels;
     judged.targets = targets;
@@ -268,6 +182,7 @@ void add_scores(const std::optional<class_judgement>& scores, json& out) {
   const auto whole = scores ? scores->auc.rule.macro(scores->auc.sums) : std::nullopt;
   out["auc"] = whole ? json(whole->value) : json(nullptr);
   out["auc_error_max"] = whole ? json(whole->error_max) : json(nullptr);
+  out["average_precision"] = number(scores ? scores->precision.value() : std::nullopt);
   out["brier"] = number(scores ? scores->brier.value() : std::nullopt);
   out["calibration_error"] = number(scores ? scores->calibration.value() : std::nullopt);
   out["calibration"] = scores ? bins_of(scores->calibration) : json::array();
@@ -286,6 +201,10 @@ json object_of(const saved_model& model, const std::string& file, const judgemen
   if (result.matrix) {
     add_classes(model, *result.matrix, object);
     add_scores(result.scores, object);
+    if (model.threshold) {
+      object["threshold"] = model.threshold->probability;
+      object["threshold_class"] = model.classes[model.threshold->label];
+    }
     return object;
   }
   const auto regression = result.regression.total();
@@ -339,6 +258,10 @@ std::string report_of(const json& object) {
   add("macro f1", object["macro"]["f1"]);
   if (!object["auc"].is_null())
     add("auc", object["auc"]);
+  if (!object["average_precision"].is_null())
+    add("average precision", object["average_precision"]);
+  if (object.contains("threshold"))
+    add("threshold of " + class_text(object["threshold_class"]), object["threshold"]);
   if (!object["brier"].is_null()) {
     add("brier score", object["brier"]);
     add("calibration error", object["calibration_error"]);
@@ -346,25 +269,11 @@ std::string report_of(const json& object) {
   return figures.text() + '\n' + class_table(object) + '\n' + matrix_table(object);
 }
 
-row_part part_of(const evaluate_arguments& arguments) {
-  if (const auto part = from_name<row_part>(arguments.rows))
-    return *part;
-  throw failure(failure_code::usage, "there are no rows called '" + arguments.rows + "'", "--rows",
-                "use one of: " + all_names<row_part>());
-}
-
-void refuse_data_options(const data_arguments& x) {
-  if (!x.target.empty() || !x.labels_file.empty() || x.format != "auto" || x.header != "auto" ||
-      x.index_base)
-    throw failure(failure_code::usage, "the run's own job says what its data file is", {},
-                  "leave the options out, or name a data file");
-}
-
 // By the rows that the run of this model kept aside.
 json judge_run(const saved_model& model, const evaluate_arguments& arguments) {
   refuse_data_options(arguments.data);
   const auto folder = run_folder_of(arguments.model_file);
-  const auto part = part_of(arguments);
+  const auto part = part_option(arguments.rows);
   const auto [rows, file] = rows_of_run(folder, part);
   if (rows.feature_count != model.network->feature_count() || rows.classes != model.classes)
     throw failure(failure_code::mismatch, "the model is not that of the run", folder,
@@ -381,13 +290,6 @@ json judge_data(const saved_model& model, const evaluate_arguments& arguments) {
     throw failure(failure_code::usage, "--rows are those of the run, and a data file is named",
                   "--rows", "leave one of the two out");
   return object_of(model, arguments.data.file, judge_file(model, arguments.data));
-}
-
-std::string model_path_of(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored)
-           ? (std::filesystem::path{path} / model_file_name).string()
-           : path;
 }
 
 } // namespace

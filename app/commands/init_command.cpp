@@ -1,9 +1,11 @@
 #include "actors/run/job_data.hpp"
 #include "app/commands/commands.hpp"
 #include "app/init/column_guess.hpp"
+#include "app/init/held_back_look.hpp"
 #include "app/job/job_file.hpp"
 #include "app/terminal/figures_text.hpp"
 #include "app/terminal/output.hpp"
+#include "app/toml/parse_toml.hpp"
 #include "data/disk/atomic_file.hpp"
 #include "data/formats/csv/csv_columns.hpp"
 #include "data/formats/read_data.hpp"
@@ -49,12 +51,17 @@ struct job_proposal {
   std::string missing_texts{};              ///< which stand where, in words
   bool drops_rows = false;                  ///< with gaps, as the target has some
   std::string rare_class{};                 ///< which class is rare, in words; empty: none
+  std::optional<held_back_look> look{};     ///< nothing: too few rows, or not all were seen
+
+  /// Trained by gradients, epoch by epoch.
+  bool descends() const { return has_classes || (look && look->best().is_network); }
+  bool has_hidden_layer() const { return look ? look->best().is_network : has_classes; }
 };
 
 /// Whole numbers of so few values are taken for classes.
 constexpr size_t classes_max = 20;
-/// With fewer rows the job keeps none aside for early stopping.
-constexpr uint64_t rows_for_validation = 300;
+/// With fewer rows the job keeps none aside for early stopping, and a look at networks tells little.
+constexpr uint64_t rows_for_validation = 300, rows_for_look = 300;
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -234,28 +241,38 @@ std::string data_section(const csv_facts& facts, const job_proposal& x, const st
     result += key("ignore", toml_text(ignored));
   result += reading_lines(x) + missing_lines(x);
   result += key("test_fraction", "0.2");
-  if (x.has_classes && facts.row_count >= rows_for_validation)
+  if (x.descends() && facts.row_count >= rows_for_validation)
     result += key("validation_fraction", "0.1");
   if (!x.rare_class.empty())
     result +=
       comment("Rare: " + printable_text(x.rare_class) + ". All parts get their share of it.") +
       key("stratify", "true");
-  return result + key("standardize", "true") + '\n';
+  result += key("standardize", "true");
+  if (!x.has_classes && x.descends())
+    result +=
+      comment("What is learned in place of the target; predictions and errors are in its unit.") +
+      key("target_scale", toml_text(name_of(x.look->best().scale)));
+  return result + '\n';
 }
 
-std::string classifier_sections(const csv_facts& facts) {
+std::string network_sections(const csv_facts& facts, const job_proposal& x) {
   const bool stops = facts.row_count >= rows_for_validation;
-  std::string result = "kind = \"neural-network\"\nhidden = [32]\n"
-                       "loss = \"categorical-cross-entropy\"\n\n"
-                       "[optimizer]\nkind = \"adam\"\nlearning_rate = 0.003\n\n"
-                       "[training]\nbatch_size = 32\n";
+  std::string result = "kind = \"neural-network\"\n";
+  result += x.has_hidden_layer() ? "hidden = [32]\n" : "hidden = []\n";
+  result += x.has_classes ? "loss = \"categorical-cross-entropy\"\n" : "loss = \"squared\"\n";
+  result += "\n[optimizer]\nkind = \"adam\"\nlearning_rate = 0.003\n";
+  if (stops)
+    result += comment("The rate is lowered where the validation rows get no better for 3 epochs.") +
+              "plateau = { patience = 3, factor = 0.3 }\n";
+  result += "\n[training]\nbatch_size = 32\n";
   result += stops ? comment("It ends when the validation rows get no better for 20 epochs.") +
                       "epochs = 500\npatience = 20\n"
                   : "epochs = 100\n";
-  return result + "metrics = [\"auc\", \"macro-f1\"]\n";
+  return result +
+         "metrics = " + (x.has_classes ? "[\"auc\", \"macro-f1\"]\n" : "[\"mae\", \"rmse\"]\n");
 }
 
-std::string regression_sections() {
+std::string line_sections() {
   return comment("The best line there is, in one step. Where it is not good enough: kind = "
                  "\"neural-network\",") +
          comment("hidden = [32], optimizer \"adam\", epochs = 100, and no l2.") +
@@ -322,7 +339,9 @@ std::string proposed_job(const csv_facts& facts, const job_proposal& x, const st
   result += data_section(facts, x, file);
   result +=
     "[model]\n" + comment(printable_text(x.target) + " has " + printable_text(x.targets) + ".");
-  return result + (x.has_classes ? classifier_sections(facts) : regression_sections());
+  if (x.look)
+    result += comment(x.look->words() + ".");
+  return result + (x.descends() ? network_sections(facts, x) : line_sections());
 }
 
 namespace fs = std::filesystem;
@@ -377,6 +396,16 @@ std::string warning_of_loss(const job_proposal& x, const csv_facts& facts) {
                " columns are left out, though they may say something of the target:\n" + lines;
 }
 
+/// The job of a text as at `output`; the header as the user said.
+job job_of(const std::string& text, const std::string& output, csv_header header) {
+  job_draft draft;
+  draft.read_sections(std::get<toml_value::table>(parse_toml(text)), output);
+  draft.fill_defaults(output);
+  if (header == csv_header::automatic)
+    draft.value.data.header = csv_header::automatic;
+  return draft.value;
+}
+
 void write_job(const std::string& output, const std::string& text, bool overwrite) {
   if (!overwrite && fs::exists(fs::symlink_status(output)))
     throw failure(failure_code::cannot_create, "the file is there already", output,
@@ -393,9 +422,15 @@ int init_command(const init_arguments& x) {
                   "a job needs no more than data.file = \"" + x.file + "\" and a model.kind");
   const auto header = header_option(x.header);
   const auto facts = facts_of_csv(x.file, header, rows_looked_at, dialect_by_content(x.file));
-  const auto proposal = proposal_for(facts, x);
+  auto proposal = proposal_for(facts, x);
   const auto output = output_of(x);
-  const auto text = proposed_job(facts, proposal, name_from(output, x.file), output);
+  auto text = proposed_job(facts, proposal, name_from(output, x.file), output);
+  if (facts.is_whole && facts.row_count >= rows_for_look) {
+    auto linear = job_of(text, output, header);
+    linear.model.hidden.clear();
+    proposal.look.emplace(linear, proposal.has_classes);
+    text = proposed_job(facts, proposal, name_from(output, x.file), output);
+  }
   const auto warning = warning_of_loss(proposal, facts);
   if (output == "-") {
     print_message(warning);
@@ -423,6 +458,8 @@ int init_command(const init_arguments& x) {
   for (const auto& [kind, columns] : proposal.readings)
     for (const auto& [column, reason] : columns)
       report += "reads   " + shown_text(column) + " as " + printable_text(reason) + '\n';
+  if (proposal.look)
+    report += "looked  " + proposal.look->words() + '\n';
   if (!proposal.rare_class.empty())
     report += "rare    " + printable_text(proposal.rare_class) + '\n';
   if (!proposal.missing.empty())

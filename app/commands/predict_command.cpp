@@ -1,5 +1,6 @@
 #include "app/commands/commands.hpp"
 #include "app/predict/model_rows.hpp"
+#include "app/predict/run_rows.hpp"
 #include "app/terminal/output.hpp"
 #include "data/disk/atomic_file.hpp"
 #include "data/formats/text/read_text.hpp"
@@ -13,6 +14,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -27,7 +29,7 @@ namespace {
 // Predictions on their way out: CSV to standard output or a file, or NPY, the array format of
 // NumPy. They are written as they come; a file gets its name when it is whole.
 //
-// CSV begins with a header. A classification has the predicted class, in a column with the target's
+// CSV begins with a header. First come the columns that are kept of the file. A classification has the predicted class, in a column with the target's
 // name ("prediction" when it has none). On request the columns p(CLASS) have the probability of
 // each class. A regression has one column for each target. Numbers have as many digits as it takes
 // to read the same float32 back.
@@ -84,12 +86,14 @@ std::string_view bytes_of(const std::vector<int64_t>& values) {
 
 class prediction_writer {
 public:
-  /// `path` ends in .csv or .npy, or is empty for standard output. The model must outlive this.
-  /// Throws failure: usage for another ending, and for probabilities of a regression; what
-  /// atomic_file throws.
-  prediction_writer(const saved_model& model, const std::string& path, bool probabilities)
+  /// `path` ends in .csv or .npy, or is empty for standard output. `kept`: columns of each row that come first. The
+  /// model must outlive this. Throws failure: usage for another ending, for probabilities of a regression, and for
+  /// columns kept in an array; what atomic_file throws.
+  prediction_writer(const saved_model& model, const std::string& path, bool probabilities,
+                    const std::vector<std::string>& kept)
     : model_(model),
       probabilities_(probabilities),
+      kept_count_(kept.size()),
       is_npy_(path.ends_with(".npy")),
       class_values_(whole_numbers(model.classes)) {
     if (probabilities && !model.is_classification())
@@ -98,17 +102,20 @@ public:
     if (!path.empty() && !is_npy_ && !path.ends_with(".csv"))
       throw failure(failure_code::usage, "'" + path + "' ends neither in .csv nor in .npy", {},
                     "the ending decides the format");
+    if (is_npy_ && !kept.empty())
+      throw failure(failure_code::usage, "an array of NumPy holds numbers alone", "--keep",
+                    "write a .csv file");
     if (!path.empty())
       file_.emplace(path);
-    send(is_npy_ ? npy_header(0) : csv_header_line());
+    send(is_npy_ ? npy_header(0) : csv_header_line(kept));
   }
 
-  /// Appends rows of predictions (N x K).
-  void write(std::span<const float> predictions) {
+  /// Appends rows of predictions (N x K), with the cells of kept columns (N x C).
+  void write(std::span<const float> predictions, std::span<const std::string> kept) {
     if (is_npy_)
       write_npy(predictions);
     else
-      write_csv(predictions);
+      write_csv(predictions, kept);
     row_count_ += predictions.size() / model_.prediction_count();
   }
 
@@ -128,13 +135,15 @@ public:
 
 private:
   bool labels_only() const { return model_.is_classification() && !probabilities_; }
-  void write_csv(std::span<const float> predictions) {
+  void write_csv(std::span<const float> predictions, std::span<const std::string> kept) {
     const auto columns = model_.prediction_count();
     text_.clear();
     for (size_t begin = 0; begin < predictions.size(); begin += columns) {
       const auto row = predictions.subspan(begin, columns);
+      for (const auto& cell : kept.subspan(begin / columns * kept_count_, kept_count_))
+        text_ += cell_text(cell) + ',';
       if (model_.is_classification())
-        text_ += cell_text(model_.classes[likeliest_class(row)]);
+        text_ += cell_text(model_.classes[model_.decide(row)]);
       if (!labels_only())
         for (size_t j = 0; j < columns; ++j) {
           if (j > 0 || model_.is_classification())
@@ -152,18 +161,23 @@ private:
     const auto columns = model_.prediction_count();
     std::vector<int64_t> labels;
     for (size_t begin = 0; begin < predictions.size(); begin += columns) {
-      const auto label = likeliest_class(predictions.subspan(begin, columns));
+      const auto label = model_.decide(predictions.subspan(begin, columns));
       labels.push_back(class_values_.empty() ? static_cast<int64_t>(label) : class_values_[label]);
     }
     send(bytes_of(labels));
   }
 
-  std::string csv_header_line() const {
+  /// A kept column that is the target has its name, and the prediction another.
+  std::string csv_header_line(const std::vector<std::string>& kept) const {
     std::string result;
+    for (const auto& name : kept)
+      result += (result.empty() ? "" : ",") + cell_text(name);
     for (const auto& name : model_.target_names) {
       auto shown = is_index(name) ? std::string{"prediction"} : name;
       if (is_index(name) && model_.target_names.size() > 1)
         shown += " " + name;
+      if (std::ranges::find(kept, shown) != kept.end())
+        shown = "predicted " + shown;
       result += (result.empty() ? "" : ",") + cell_text(shown);
     }
     if (probabilities_)
@@ -195,6 +209,7 @@ private:
 
   const saved_model& model_;
   bool probabilities_;
+  size_t kept_count_;
   bool is_npy_ = false;
   std::optional<atomic_file> file_;   ///< none: standard output
   std::vector<int64_t> class_values_; ///< of classes that are all whole numbers
@@ -240,7 +255,7 @@ size_t drawn(std::span<const float> probabilities, double place) {
   for (size_t i = 0; i < probabilities.size(); ++i)
     if (end += static_cast<double>(probabilities[i]); place < end)
       return i;
-  return likeliest_class(probabilities); // they add up to a little less than 1
+  return decided_class(probabilities, {}); // they add up to a little less than 1
 }
 
 /// Draws each character from the probabilities that the model gives after those before it, and prints it at once, in
@@ -257,7 +272,7 @@ void generate_text(const saved_model& model, const generation_options& options) 
   for (size_t i = 0; i < options.count; ++i) {
     predict.predict(std::span<const float>{window}, probabilities);
     const auto next =
-      options.is_greedy ? likeliest_class(probabilities) : drawn(probabilities, words.unit());
+      options.is_greedy ? decided_class(probabilities, {}) : drawn(probabilities, words.unit());
     print_result(model.classes[next]);
     std::rotate(window.begin(), window.begin() + 1, window.end());
     window.back() = static_cast<float>(next);
@@ -265,12 +280,53 @@ void generate_text(const saved_model& model, const generation_options& options) 
 }
 
 int generate(const predict_arguments& x) {
-  if (!x.data.file.empty() || !x.output_file.empty() || x.probabilities)
+  if (!x.data.file.empty() || !x.output_file.empty() || x.probabilities || !x.rows.empty() ||
+      !x.keep.empty())
     throw failure(failure_code::usage, "--generate reads no rows, and prints characters alone",
-                  "--generate", "leave DATA, -o and --probabilities out");
-  generate_text(read_model(x.model_file), x.generate);
+                  "--generate", "leave DATA, --rows, --keep, -o and --probabilities out");
+  generate_text(read_model(model_path_of(x.model_file)), x.generate);
   print_result("\n");
   return 0;
+}
+
+/// The named file, or that of the run.
+rows_in_file rows_for(const predict_arguments& x) {
+  if (x.rows.empty())
+    return {x.data, {}};
+  refuse_data_options(x.data);
+  return file_of_run(run_folder_of(x.model_file), part_option(x.rows));
+}
+
+/// Names of the columns that the reader is to keep.
+std::vector<std::string> kept_columns(const predict_arguments& x, const data_arguments& data,
+                                      row_reader& reader) {
+  if (!x.keep.empty() && format_option(data) != file_format::csv)
+    throw failure(failure_code::usage, "only CSV files have cells to keep", "--keep",
+                  "leave it out");
+  reader.keep(x.keep);
+  std::vector<std::string> result;
+  for (const auto& column : x.keep)
+    result.push_back(reader.column_names()[reader.find_column(column)]);
+  return result;
+}
+
+/// Removes rows of other parts; the first one is number `first` of the file.
+void leave_others_out(const rows_in_file& chosen, size_t first, size_t columns, size_t kept_count,
+                      std::vector<float>& predictions, std::vector<std::string>& kept) {
+  size_t count = 0;
+  for (size_t i = 0; i < predictions.size() / columns; ++i) {
+    if (!chosen.are_of_part(first + i))
+      continue;
+    std::copy_n(predictions.begin() + static_cast<std::ptrdiff_t>(i * columns), columns,
+                predictions.begin() + static_cast<std::ptrdiff_t>(count * columns));
+    if (count != i)
+      std::move(kept.begin() + static_cast<std::ptrdiff_t>(i * kept_count),
+                kept.begin() + static_cast<std::ptrdiff_t>((i + 1) * kept_count),
+                kept.begin() + static_cast<std::ptrdiff_t>(count * kept_count));
+    ++count;
+  }
+  predictions.resize(count * columns);
+  kept.resize(count * kept_count);
 }
 
 } // namespace
@@ -278,13 +334,22 @@ int generate(const predict_arguments& x) {
 int predict_command(const predict_arguments& arguments) {
   if (arguments.generate.count > 0)
     return generate(arguments);
-  if (arguments.data.file.empty())
-    throw failure(failure_code::usage, "no rows are named", {},
-                  "name a data file, or let a model of a text write: --generate 100");
-  const auto model = read_model(arguments.model_file);
-  auto rows = open_rows(model, arguments.data, target_wish::ignored);
+  if (arguments.data.file.empty() && arguments.rows.empty())
+    throw failure(
+      failure_code::usage, "no rows are named", {},
+      "name a data file, or those of the model's own run: --rows test; or let a model of a text "
+      "write: --generate 100");
+  if (!arguments.data.file.empty() && !arguments.rows.empty())
+    throw failure(failure_code::usage, "--rows are those of the run, and a data file is named",
+                  "--rows", "leave one of the two out");
+  const auto model = read_model(model_path_of(arguments.model_file));
+  const auto chosen = rows_for(arguments);
+  // Training left rows without a value out, its own parts are counted without them.
+  auto rows =
+    open_rows(model, chosen.data, chosen.are_of_part ? target_wish::needed : target_wish::ignored);
   print_message("troupe: " + rows.assumption + '\n');
-  prediction_writer out{model, arguments.output_file, arguments.probabilities};
+  const auto kept = kept_columns(arguments, chosen.data, *rows.reader);
+  prediction_writer out{model, arguments.output_file, arguments.probabilities, kept};
   if (out.numbers_classes())
     print_message("troupe: " + arguments.output_file +
                   ": classes are not whole numbers and are numbered from 0, as 'troupe inspect' "
@@ -292,10 +357,15 @@ int predict_command(const predict_arguments& arguments) {
   predictor predict{model};
   std::vector<float> predictions;
   uint64_t unfit = 0;
+  size_t row = 0;
   for (table_chunk part; rows.next(part, model_rows_part);) {
     predictions.resize(part.row_count * model.prediction_count());
     predict.predict(part.rows(), predictions);
-    out.write(predictions);
+    if (chosen.are_of_part)
+      leave_others_out(chosen, row, model.prediction_count(), kept.size(), predictions,
+                       part.kept_cells);
+    row += part.row_count;
+    out.write(predictions, part.kept_cells);
     unfit += unfit_rows(predictions, model.prediction_count());
   }
   out.finish();

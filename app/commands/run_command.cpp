@@ -31,6 +31,7 @@ struct command_line {
   troupe::evaluate_arguments evaluate;
   troupe::predict_arguments predict;
   troupe::init_arguments init;
+  troupe::importance_arguments importance;
   troupe::data_line data;
   troupe::certs_line certs;
   troupe::trace_arguments trace;
@@ -179,6 +180,16 @@ void add_predict(command_line& x) {
   auto* predict = x.app.add_subcommand("predict", "Predicts every row of a file");
   add_model_and_data(*predict, x.predict,
                      "Rows with the model's features, in any format; '-' reads standard input");
+  predict
+    ->add_option("--rows", x.predict.rows,
+                 "In place of DATA: those of the model's own run: test, validation or train")
+    ->type_name("PART");
+  predict
+    ->add_option("--keep", x.predict.keep,
+                 "Columns of DATA, by name or index, whose cells stand before each prediction; CSV")
+    ->delimiter(',')
+    ->allow_extra_args(false)
+    ->type_name("COLUMN,..");
   predict->add_option("-o,--output", x.predict.output_file, "Writes FILE: .csv or .npy")
     ->type_name("FILE");
   predict->add_flag("--probabilities", x.predict.probabilities, "Adds each class's probability");
@@ -194,7 +205,8 @@ void add_predict(command_line& x) {
   predict->add_option("--seed", generate.seed, "Of the draws (0)")->type_name("N")->needs(count);
   predict->add_flag("--greedy", generate.is_greedy, "The likeliest ones: nothing is drawn")
     ->needs(count);
-  predict->footer("Example:\n  troupe predict runs/digits/model.safetensors new.csv -o out.csv");
+  predict->footer("Example:\n  troupe predict runs/digits new.csv -o out.csv\n  "
+                  "troupe predict runs/churn --rows test --keep customer_id --probabilities");
   predict->callback([&x] { x.chosen = [&x] { return troupe::predict_command(x.predict); }; });
 }
 
@@ -316,6 +328,7 @@ int parse_and_run(int argc, char** argv) {
   add_inspect(line);
   troupe::add_compare(line.app, line.tools, line.chosen);
   troupe::add_sweep(line.app, line.tools, line.chosen);
+  troupe::add_importance(line.app, line.importance, line.chosen);
   troupe::add_init(line.app, line.init, line.chosen);
   troupe::add_data(line.app, line.data, line.chosen);
   troupe::add_config(line.app, line.show, line.chosen);

@@ -281,7 +281,9 @@ std::shared_ptr<const page_feed> feed_of_run(const std::string& path) {
   const auto history = folder / history_file_name;
   const auto text = text_in(history);
   const auto rows = text ? read_history(*text, history.string()) : std::vector<history_row>{};
-  const auto status = status_from(summary_in(folder / summary_file_name), rows);
+  auto status = status_from(summary_in(folder / summary_file_name), rows);
+  if (auto importance = summary_in(folder / importance_file_name); importance.is_object())
+    status["importance"] = std::move(importance);
   auto name = status.value("job", std::string{});
   auto result = std::make_shared<page_feed>(name.empty() ? folder.filename().string() : name,
                                             page_source::finished);

@@ -489,7 +489,8 @@ std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& clas
   return result;
 }
 
-std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader, loss_kind loss) {
+std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader,
+                              const loss_options& loss) {
   std::vector<float> result;
   for (size_t i = 0; i < rows.target_cells.size(); ++i) {
     const auto target = static_cast<float>(rows.target_numbers[i]);
@@ -497,12 +498,16 @@ std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader,
       reader.fail_at_target(
         rows, i, "the target " + shown_text(rows.target_cells[i]) + " is not a finite number",
         "the model predicts numbers: is it the right column?");
-    if (!accepts_target(loss, target))
-      reader.fail_at_target(rows, i,
-                            std::string{name_of(loss)} + ", the model's loss, needs targets " +
-                              std::string{target_demand(loss)} + ", not " +
-                              shown_text(rows.target_cells[i]),
-                            "the model was trained on such targets alone: is it the right column?");
+    const auto require = [&](auto kind, const char* what) {
+      if (!accepts_target(kind, target))
+        reader.fail_at_target(
+          rows, i,
+          std::string{name_of(kind)} + what + " needs targets " + std::string{target_demand(kind)} +
+            ", not " + shown_text(rows.target_cells[i]),
+          "the model was trained on such targets alone: is it the right column?");
+    };
+    require(loss.kind, ", the model's loss,");
+    require(loss.scale.kind, ", the model's target scale,");
     result.push_back(target);
   }
   return result;

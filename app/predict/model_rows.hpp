@@ -69,6 +69,7 @@ std::vector<int32_t> labels_of(const table_chunk& rows, const class_finder& clas
 
 /// The N x T targets of `rows` as numbers. Throws failure(bad_data) naming the place of one that is
 /// not a finite float32, or that training with this loss would have refused.
-std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader, loss_kind loss);
+std::vector<float> targets_of(const table_chunk& rows, const row_reader& reader,
+                              const loss_options& loss);
 
 } // namespace troupe

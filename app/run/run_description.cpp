@@ -166,7 +166,19 @@ private:
     return fmt::format("numbers from {:.6g} to {:.6g}", least, most) +
            (whole && is_guess_ ? "; whole, taken for amounts: if they are classes, set "
                                  "model.loss = \"categorical-cross-entropy\""
-                               : "");
+                               : "") +
+           scale();
+  }
+
+  /// "; learned as log, scaled to mean 0 and deviation 1".
+  std::string scale() const {
+    const auto kind = shape_.scale.kind;
+    if (kind == target_scale_kind::none)
+      return {};
+    const bool transforms = kind != target_scale_kind::standardize;
+    return "; learned " + (transforms ? "as " + std::string{name_of(kind)} + ", " : "") +
+           "scaled to mean 0 and deviation 1 (data.target_scale): losses are of that, errors and "
+           "predictions in the target's unit";
   }
 
   std::string model() const {
@@ -344,10 +356,11 @@ private:
            "from the file unless they are measures");
   }
 
-  /// A network's outputs begin near 0, and the steps of squared errors are as large as its errors.
+  /// Unscaled: a network's outputs begin near 0, and the steps of squared errors are as large as its errors.
   void warn_of_large_targets() {
     if (resolved_.model.kind != model_kind::neural_network || resolved_.model.own.is_set() ||
-        shape_.classification || *resolved_.model.loss != loss_kind::squared)
+        shape_.classification || *resolved_.model.loss != loss_kind::squared ||
+        !shape_.scale.is_none())
       return;
     double most = data_.stays_in_file() ? std::max(std::abs(data_.facts.target_minimum),
                                                    std::abs(data_.facts.target_maximum))
@@ -357,8 +370,8 @@ private:
     if (most > large_target)
       warn(
         fmt::format("the target goes up to {:.6g}: a network's steps are as large as its errors, "
-                    "and with such amounts it diverges: divide the target by {:.0f}",
-                    most, std::pow(10, std::floor(std::log10(most)))));
+                    "and with such amounts it diverges: set data.target_scale = \"standardize\"",
+                    most));
   }
 
   void warn_of_slices() {

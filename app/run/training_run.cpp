@@ -336,6 +336,10 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   const auto result = train_in(folders, x, std::move(inputs), asked);
   if (error)
     print_message(error_text(*error));
+  if (result.resolved.training.threshold != threshold_kind::none && !result.threshold)
+    print_message("troupe: warning: training.threshold: no threshold reaches that on the "
+                  "validation rows, so the "
+                  "likeliest class is decided for\n");
   print_summary(result.summary, folders.run(), arguments.json, error ? &*error : nullptr);
   if (arguments.stats)
     print_statistics(result, arguments.json);

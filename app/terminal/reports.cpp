@@ -283,6 +283,8 @@ std::string run_report(const training_summary& summary) {
     std::ranges::replace(name, '_', ' ');
     add_figure(result, name, one.in(summary));
   }
+  if (summary.threshold)
+    add_figure(result, "threshold", summary.threshold);
   if (summary.client_figures)
     add_clients(result, *summary.client_figures);
   if (summary.clients && summary.clients->privacy)

@@ -20,6 +20,7 @@
 #include "models/math/products.hpp"
 #include "models/merging/outer_rule.hpp"
 #include "models/merging/parameter_average.hpp"
+#include "models/metrics/threshold.hpp"
 #include "models/network/activation.hpp"
 #include "models/network/initialization.hpp"
 #include "models/network/parameter_layout.hpp"
@@ -115,6 +116,8 @@ struct data_options : column_options, part_options, synthetic_options {
   std::optional<size_t> hash_bits; ///< libsvm: features are hashed to 2^bits, 4 to 30
   std::string labels_file;         ///< idx, npy: path; empty: by the file's name
   bool standardize = false;        ///< features to mean 0, deviation 1; sparse rows to at most 1
+  std::optional<target_scale_kind>
+    target_scale; ///< of a regression; absent: target_scale_of (resolve.hpp)
   /// rows: all of them, anew each epoch, in memory. lanes: by chunks and windows
   /// (coordinators/step/lane_order.hpp); a file of rows then stays on the disk.
   shuffle_kind shuffle = shuffle_kind::rows;
@@ -128,7 +131,8 @@ struct data_options : column_options, part_options, synthetic_options {
 struct start_values {
   parameter_layout layout;   ///< the model's
   std::vector<float> values; ///< of all tensors, in logical order
-  std::string sha256;        ///< of the values, hexadecimal
+  target_scale scale{};      ///< of a regression's targets, as these values learned them
+  std::string sha256;        ///< of the values and the scale, hexadecimal
 };
 
 struct model_options : loss_constants {
@@ -162,6 +166,8 @@ inline std::string kind_name(const model_options& x) {
 struct class_weight_options {
   class_weight_kind kind = class_weight_kind::none; ///< balanced: N / (C n_c) for class c
   std::vector<double> values;                       ///< list: by class, each >= 0, one above 0
+  /// list: of which classes, one for each value; other classes count 1. Empty: of all, in their order.
+  std::vector<std::string> names = {};
 
   friend bool operator==(const class_weight_options&, const class_weight_options&) = default;
 };
@@ -170,13 +176,16 @@ struct class_weight_options {
 struct history_options {
   size_t evaluate_every = 1; ///< epochs between evaluations; 0: at the end only
   size_t history_every = 1;  ///< epochs between rows of the history, >= 1
+  /// What patience, the best version and the plateau go by: "loss", "accuracy", "r2" or a metric, of the
+  /// validation rows, else the test rows.
+  std::string watch = "loss";
   /// Figures of test and validation rows beside the loss, by kind (models/kinds/metric_kinds.hpp).
   std::vector<std::string> metrics{};
 
   friend bool operator==(const history_options&, const history_options&) = default;
 };
 
-struct training_options : history_options, stop_rule_options {
+struct training_options : history_options, stop_rule_options, threshold_options {
   strategy_kind strategy = strategy_kind::gradients;
   consistency_kind consistency = consistency_kind::synchronous;
   /// Rows of a whole step, >= 1; 0 means all training rows ("all").

@@ -281,6 +281,8 @@ void check_training(problem_list& check, const training_options& x) {
   check.require(!x.patience || x.evaluate_every > 0, "training.patience",
                 "needs evaluations on the way, but evaluate_every is 0",
                 "set training.evaluate_every to 1 or more");
+  check.require(x.watch == "loss" || !x.target_loss, "training.target_loss",
+                "is a loss, and " + x.watch + " is watched", "leave one of them out");
   check.require(!x.keep_best.value_or(false) || x.evaluate_every > 0, "training.keep_best",
                 "needs evaluations on the way, but evaluate_every is 0",
                 "set training.evaluate_every to 1 or more");
@@ -420,7 +422,13 @@ void check_metrics(problem_list& check, const job& x) {
     check.require(std::find(names.begin(), name, *name) == name, "training.metrics",
                   *name + " is named twice", "name it once");
   }
-  check.require(names.empty() || !x.parallel.splits(), "training.metrics",
+  const auto& watch = x.training.watch;
+  const bool watches = !is_always_told(watch);
+  for (const auto& problem :
+       watches ? metrics().problems({watch, {}}) : std::vector<option_problem>{})
+    check.require(false, "training.watch", problem.why, problem.hint);
+  check.require((names.empty() && !watches) || !x.parallel.splits(),
+                watches ? "training.watch" : "training.metrics",
                 "of a model that is split no replica has a row's predictions",
                 "leave it out, or judge the model afterwards with troupe evaluate");
 }

@@ -91,6 +91,12 @@ void check_other_ways(problem_list& check, const job& x) {
                 "is in them",
                 "set it to false, and scale the columns in the file by numbers that you know "
                 "without the rows, such as a pixel's greatest value");
+  check.require(x.data.target_scale.value_or(target_scale_kind::none) == target_scale_kind::none,
+                "data.target_scale",
+                "mean and deviation of clients' targets would be in the model's file, and no noise "
+                "is in them",
+                "leave it out, and scale the targets in the file by numbers that you know without "
+                "the rows");
   check.require(x.data.categorical.empty(), "data.categorical",
                 "categories of clients' rows would be in the model's file, and no noise is in them",
                 "code them as numbers in the file, by a list that you know without the rows");

@@ -4,6 +4,7 @@
 #include "coordinators/job/private_job.hpp"
 #include "coordinators/job/training_modes.hpp"
 #include "models/base/rounding.hpp"
+#include "models/kinds/metric_kinds.hpp"
 #include "models/kinds/model_kinds.hpp"
 #include "models/kinds/optimizer_kinds.hpp"
 #include "models/network/chained_model.hpp"
@@ -48,6 +49,19 @@ loss_kind loss_of(const model_options& options, bool classification) {
     return loss_kind::binary_cross_entropy;
   return wants_classes(options).value_or(classification) ? loss_kind::categorical_cross_entropy
                                                          : loss_kind::squared;
+}
+
+target_scale_kind target_scale_of(const job& x) {
+  if (x.model.start)
+    return x.model.start->scale.kind;
+  const auto& own = x.model.own;
+  const bool is_network =
+    own.is_set() ? own.kind == "chain" : x.model.kind == model_kind::neural_network;
+  const bool by_default = is_network && !is_federated(x.training) &&
+                          scope_of(x.optimizer.kind) != optimizer_scope::solver &&
+                          takes_target_scale(loss_of(x.model, false));
+  return x.data.target_scale.value_or(by_default ? target_scale_kind::standardize
+                                                 : target_scale_kind::none);
 }
 
 std::vector<float> class_weights_of(const job& x, const data_shape& shape) {
@@ -115,6 +129,37 @@ void resolve_cuts(job& x, const data_shape& shape) {
 
 } // namespace
 
+namespace {
+
+std::optional<size_t> class_number(const std::string& name, const data_shape& shape) {
+  const auto found = std::ranges::find(shape.class_texts, name);
+  return found == shape.class_texts.end()
+           ? std::nullopt
+           : std::optional<size_t>{found - shape.class_texts.begin()};
+}
+
+/// By class, where all names are those of classes; else they stay, and problems_with_data says why.
+void resolve_named_weights(class_weight_options& x, const data_shape& shape) {
+  std::vector<double> values(shape.class_texts.size(), 1.0);
+  for (size_t i = 0; i < x.names.size(); ++i)
+    if (const auto number = class_number(x.names[i], shape))
+      values[*number] = x.values[i];
+    else
+      return;
+  if (!x.names.empty())
+    x = {class_weight_kind::list, values, {}};
+}
+
+} // namespace
+
+std::optional<size_t> threshold_class_of(const job& x, const data_shape& shape) {
+  if (x.training.threshold == threshold_kind::none || shape.class_counts.size() != 2)
+    return std::nullopt;
+  if (!x.training.threshold_class.empty())
+    return class_number(x.training.threshold_class, shape);
+  return shape.class_counts[0] < shape.class_counts[1] ? 0 : 1;
+}
+
 job resolve(const job& x, const data_shape& shape, size_t core_count) {
   const default_rounding rounding;
   job result = x;
@@ -133,6 +178,8 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   if (!training.replicas)
     training.replicas = x.parallel.data.value_or(
       std::clamp<size_t>(core_count / x.parallel.group_size(), 1, *training.slices));
+  if (metrics().find(training.watch) && !std::ranges::count(training.metrics, training.watch))
+    training.metrics.push_back(training.watch);
   if (!training.keep_best)
     training.keep_best = shape.validation_row_count > 0 && training.evaluate_every > 0;
   if (!result.runtime.threads)
@@ -148,6 +195,9 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   resolve_privacy(result, timeline_of(result, shape).last_version());
   auto& model = result.model;
   model.loss = loss_of(x.model, shape.classification);
+  resolve_named_weights(training.class_weights, shape);
+  if (!shape.classification)
+    result.data.target_scale = target_scale_of(x);
   if (!model.initialization && !model.own.is_set()) {
     const bool he = !model.hidden.empty() && is_rectifier(model.activation.of(0));
     model.initialization = he ? initialization_kind::he : initialization_kind::xavier;
@@ -200,6 +250,7 @@ std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) 
   loss_options loss = *resolved.model.loss;
   static_cast<loss_constants&>(loss) = resolved.model;
   loss.class_weights = class_weights_of(resolved, shape);
+  loss.scale = shape.scale;
   const auto outputs = is_binary(loss.kind) ? 1 : shape.output_count;
   if (resolved.model.own.is_set())
     return make_own_model(resolved.model.own, {shape.feature_count, outputs, loss});
@@ -272,15 +323,36 @@ void check_classes(problem_list& check, const job& x, const data_shape& shape) {
                   std::to_string(shape.output_count) + classes_text(shape),
                 "use softmax-regression or categorical-cross-entropy; classes that are one want "
                 "one spelling");
+  check.require(!x.data.target_scale || x.data.target_scale == target_scale_kind::none,
+                "data.target_scale", "the targets are classes, not numbers", "leave it out");
   const auto& weights = x.training.class_weights;
   if (weights.kind == class_weight_kind::balanced)
     check_balance(check, shape);
-  check.require(weights.kind != class_weight_kind::list ||
+  for (const auto& name : weights.names) // resolved ones have none left
+    check.require(class_number(name, shape).has_value(), "training.class_weights",
+                  "there is no class '" + name + '\'' + classes_text(shape),
+                  "write a class as the data does");
+  check.require(weights.kind != class_weight_kind::list || !weights.names.empty() ||
                   weights.values.size() == shape.output_count,
                 "training.class_weights",
                 std::to_string(weights.values.size()) + " weights for " +
                   std::to_string(shape.output_count) + " classes",
                 "give one number for each class, in the order of the classes");
+  if (x.training.threshold == threshold_kind::none)
+    return;
+  check.require(shape.output_count == 2, "training.threshold",
+                "is for two classes, the data has " + std::to_string(shape.output_count),
+                "leave it out");
+  check.require(loss != loss_kind::hinge && loss != loss_kind::squared_hinge, "training.threshold",
+                "is one of probabilities, and the loss gives margins",
+                "use the loss binary-cross-entropy");
+  check.require(shape.validation_row_count > 0, "training.threshold",
+                "there are no validation rows to choose it on",
+                "set data.validation_fraction, to 0.1 say");
+  check.require(shape.output_count != 2 || threshold_class_of(x, shape).has_value(),
+                "training.threshold_class",
+                "there is no class '" + x.training.threshold_class + '\'' + classes_text(shape),
+                "write the class as the data does");
 }
 
 void check_numbers(problem_list& check, const job& x, const data_shape& shape) {
@@ -289,6 +361,20 @@ void check_numbers(problem_list& check, const job& x, const data_shape& shape) {
                 std::string{name_of(loss)} + " needs targets " + std::string{target_demand(loss)} +
                   ", the lowest is " + fmt::format("{:.9g}", shape.target_minimum),
                 "use squared, or another target");
+  const auto scale = x.data.target_scale.value_or(target_scale_kind::none);
+  const std::string name{name_of(scale)};
+  check.require(scale == target_scale_kind::none || takes_target_scale(loss), "data.target_scale",
+                std::string{name_of(loss)} + " is a loss of targets as they are",
+                "leave it out, or use the loss squared");
+  check.require(scale == target_scale_kind::none ||
+                  x.optimizer.kind != optimizer_kind::gauss_newton,
+                "data.target_scale", "gauss-newton takes the targets as they are", "leave it out");
+  check.require(accepts_target(scale, shape.target_minimum), "data.target_scale",
+                name + " needs targets " + std::string{target_demand(scale)} + ", the lowest is " +
+                  fmt::format("{:.9g}", shape.target_minimum),
+                "use \"asinh\" for amounts of both signs, or \"standardize\"");
+  check.require(x.training.threshold == threshold_kind::none, "training.threshold",
+                "the targets are numbers, not classes", "leave it out");
   check.require(x.training.class_weights.kind == class_weight_kind::none, "training.class_weights",
                 "the targets are numbers, not classes", "leave training.class_weights out");
 }
@@ -314,6 +400,15 @@ void check_solver(problem_list& check, const job& x, const data_shape& shape) {
 }
 
 void check_metrics(problem_list& check, const job& x, const data_shape& shape) {
+  const auto& watch = x.training.watch;
+  const bool judges = shape.test_row_count + shape.validation_row_count > 0;
+  check.require(watch == "loss" || judges, "training.watch",
+                "there are no rows that are not trained on to judge " + watch + " by",
+                "set data.validation_fraction, to 0.1 say");
+  check.require(watch != "accuracy" || shape.classification, "training.watch",
+                "accuracy is of classes, and the targets are numbers", "use \"loss\" or \"r2\"");
+  check.require(watch != "r2" || !shape.classification, "training.watch",
+                "r2 is of numbers, and the targets are classes", "use \"loss\" or \"auc\"");
   if (x.training.metrics.empty())
     return;
   check.require(shape.test_row_count + shape.validation_row_count > 0, "training.metrics",

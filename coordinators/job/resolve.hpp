@@ -28,6 +28,7 @@ struct data_shape {
   double target_minimum = 0;             ///< regression: the lowest target of all rows
   size_t validation_row_count = 0;
   std::vector<std::string> class_names = {}; ///< classification: as messages show them
+  std::vector<std::string> class_texts = {}; ///< classification: as the data has them
   std::vector<size_t> class_rows = {};       ///< classification: rows of each class in all parts
   bool sparse = false;                       ///< rows are
   size_t entry_count = 0;                    ///< of sparse rows, in all parts
@@ -35,10 +36,16 @@ struct data_shape {
   bool stays_in_file = false; ///< only windows of the training rows are in memory
   size_t client_count = 0;    ///< who has training rows, where rows say whose they are; else 0
   bool weighted = false;      ///< rows have weights
+  target_scale scale = {};    ///< regression: by which the training rows' targets are scaled
 };
 
 /// The loss a job trains with: the given one, else by model and, for networks, by target.
 loss_kind loss_of(const model_options& options, bool classification);
+
+/// How a regression's targets are scaled: as the values that training begins from learned them, as the job says, else to mean 0 and deviation 1 for a network that
+/// descends along gradients of a loss that takes a scale. Not by default in federated training, whose
+/// clients' targets nobody has seen together.
+target_scale_kind target_scale_of(const job& x);
 
 /// What a job wants its target column to be: classes (true), numbers (false), or whatever the data
 /// looks like (nothing).
@@ -47,6 +54,10 @@ std::optional<bool> wants_classes(const model_options& options);
 /// What a sample of each class counts, by class; empty when all count 1. Balanced weights are
 /// N / (C n_c): N training rows, C classes, n_c training rows of class c.
 std::vector<float> class_weights_of(const job& x, const data_shape& shape);
+
+/// The class that a job's threshold is for, of two: the given one, else the rarer one in training. Nothing where the
+/// job wants no threshold, or there is no such class.
+std::optional<size_t> threshold_class_of(const job& x, const data_shape& shape);
 
 /// `x` with every optional field filled in; `core_count` is the machine's. A full batch (0) becomes
 /// the number of training rows, a larger batch is cut to it.

@@ -179,6 +179,10 @@ bool is_consistency(const job& x) {
   return x.training.consistency == kind;
 }
 
+bool scales_targets(const job& x) {
+  return x.data.target_scale.value_or(target_scale_kind::none) != target_scale_kind::none;
+}
+
 struct identity_line {
   const char* key;
   bool (*counts)(const job&) = nullptr;       ///< null: where it differs from its default
@@ -189,6 +193,7 @@ struct identity_line {
 const identity_line lines[] = {
   {"data.test_fraction", always},
   {"data.standardize", always},
+  {"data.target_scale", scales_targets},
   {"data.validation_fraction"},
   {"data.stratify"},
   {"data.split_by", nullptr,

@@ -17,13 +17,16 @@ stop_reason natural_end(const timeline& plan) {
 
 } // namespace
 
-director_rule::director_rule(const director_rule_options& options)
-  : options_(options), rules_{stop_rule{options.stop}, plateau_rule{options.plateau}} {}
+director_rule::director_rule(const director_rule_options& options, watched_figure watched)
+  : options_(options),
+    rules_{stop_rule{options.stop}, plateau_rule{options.plateau}, std::move(watched)} {}
 
-director_rule::director_rule(const director_rule_options& options, const director_memory& memory)
+director_rule::director_rule(const director_rule_options& options, const director_memory& memory,
+                             watched_figure watched)
   : options_(options),
     rules_{stop_rule{options.stop, memory.stop},
-           plateau_rule{options.plateau, memory.plateau.watch(), memory.plateau.reductions()}},
+           plateau_rule{options.plateau, memory.plateau.watch(), memory.plateau.reductions()},
+           std::move(watched)},
     start_version_(memory.version),
     last_row_(memory.last_row),
     best_(options.keep_best ? memory.best : std::nullopt),
@@ -241,7 +244,8 @@ void director_rule::judge(const epoch_figures& row) {
   if (!options_.plan.evaluates(row.version))
     return;
   const auto& watched = row.validation ? *row.validation : row.test ? *row.test : row.train;
-  const auto loss = watched.loss_sum / static_cast<double>(watched.sample_count);
+  const auto loss = rules_.watched ? rules_.watched(row)
+                                   : watched.loss_sum / static_cast<double>(watched.sample_count);
   last_loss_ = loss;
   const bool is_scheduled = options_.plan.schedules_evaluation(row.version);
   if (is_scheduled) {

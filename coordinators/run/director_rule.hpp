@@ -16,7 +16,8 @@
 // history is complete with the training sums of its epoch, the hash of its version and, if that is evaluated, all
 // chunks of the evaluation; rows complete in order of version. While a stop rule or the choice of the best version
 // reads results, replicas may run up to the next evaluated version only, until its row lets them go on. The loss
-// that is watched is that of the validation rows, else of the test rows, else the training loss.
+// that is watched is that of the validation rows, else of the test rows, else the training loss. In its place there
+// may be another figure of a row (`watched_figure`), which is called a loss here as well: less is better.
 //
 // The result is a *version*; steps beyond it do not count. It is the last one or, with `keep_best`,
 // the one with the least watched loss among those the timeline evaluates: the first of equals,
@@ -34,6 +35,7 @@
 #include "coordinators/step/timeline.hpp"
 #include "models/base/batch.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,6 +57,7 @@ struct director_rule_options {
   uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
   size_t hashed_blocks = 0;      ///< of which shards report a hash for every row; 0: none
   plateau_options plateau{};     ///< lowers the rate; what it decided travels with the horizon
+  std::string watch = "loss";    ///< what results are read by: a figure of rows (job.hpp)
 
   friend bool operator==(const director_rule_options&, const director_rule_options&) = default;
 };
@@ -139,11 +142,15 @@ struct director_memory {
   friend bool operator==(const director_memory&, const director_memory&) = default;
 };
 
+/// What is watched of a row in place of its loss: less is better, and NaN is no improvement.
+using watched_figure = std::function<double(const epoch_figures& row)>;
+
 class director_rule {
 public:
-  explicit director_rule(const director_rule_options& options);
+  explicit director_rule(const director_rule_options& options, watched_figure watched = {});
   /// Goes on from a version that was reached before.
-  director_rule(const director_rule_options& options, const director_memory& memory);
+  director_rule(const director_rule_options& options, const director_memory& memory,
+                watched_figure watched = {});
 
   /// Training begins.
   director_decisions start();
@@ -209,6 +216,7 @@ private:
   struct {
     stop_rule stop;
     plateau_rule rate;
+    watched_figure watched; ///< none: the loss
   } rules_;
   phase phase_ = phase::training;
   horizon_rule horizon_;

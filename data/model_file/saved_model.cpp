@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -85,11 +86,10 @@ component read_own_kind(const std::string& kind, const std::string& version,
   return models().complete(result);
 }
 
-constexpr std::string_view format_name = "troupe-model-1";
-/// Of kinds that an application adds.
-constexpr std::string_view own_format_name = "troupe-model-2";
-/// Of whatever kind: with a plan for its columns, which a reader must not pass over.
-constexpr std::string_view columns_format_name = "troupe-model-3";
+/// What a reader must not pass over raises the number: 2, a kind that an application adds; 3, a plan for
+/// columns; 4, a scale of targets or a threshold.
+constexpr std::array<std::string_view, 4> format_names{"troupe-model-1", "troupe-model-2",
+                                                       "troupe-model-3", "troupe-model-4"};
 
 /// A model file while it is being understood: looks things up, and refuses with file and name.
 struct model_source {
@@ -215,6 +215,18 @@ activation_list activations(const model_source& source, size_t hidden_count) {
   return result;
 }
 
+target_scale scale_of(const model_source& source, loss_kind loss, size_t targets) {
+  target_scale result{source.choice<target_scale_kind>("target_scale"),
+                      source.floats("target_mean", targets, "targets"),
+                      source.floats("target_deviation", targets, "targets")};
+  if (!takes_target_scale(loss))
+    source.refuse("the metadata have a 'target_scale', but " + std::string{name_of(loss)} +
+                  " takes none");
+  if (!std::ranges::all_of(result.deviation, [](float value) { return value > 0; }))
+    source.refuse("the metadata's 'target_deviation' holds a number that is not above 0");
+  return result;
+}
+
 /// The loss with its constants. Files of earlier releases lack some: those are the usual ones.
 loss_options loss_of(const model_source& source, size_t outputs) {
   loss_options result = source.choice<loss_kind>("loss");
@@ -222,6 +234,8 @@ loss_options loss_of(const model_source& source, size_t outputs) {
   for (const auto& [name, member, loss] : loss_numbers)
     if (const std::string key{name}; source.find(key))
       result.*member = source.positive(key);
+  if (source.find("target_scale"))
+    result.scale = scale_of(source, result.kind, outputs);
   if (!source.find("class_weights"))
     return result;
   if (!is_classification(result.kind))
@@ -392,6 +406,18 @@ void read_standardization(const model_source& source, saved_model& out) {
     source.refuse("the metadata's 'feature_deviation' holds a number that is not above 0");
 }
 
+/// After the names of classes.
+std::optional<decision_threshold> threshold_of(const model_source& source, size_t class_count) {
+  if (!source.find("threshold"))
+    return std::nullopt;
+  const auto& label = source.text("threshold_class");
+  if (class_count != 2 || (label != "0" && label != "1"))
+    source.refuse("the metadata's 'threshold_class' is " + shown_text(label) +
+                  ", none of two classes");
+  return decision_threshold{label == "1" ? size_t{1} : size_t{0},
+                            source.floats("threshold", 1, "threshold").front()};
+}
+
 /// Whether features are characters.
 bool reads_text(const model_source& source, const std::vector<std::string>& classes) {
   if (!source.find("input"))
@@ -411,14 +437,12 @@ void read_columns(const model_source& source, saved_model& out) {
     out.columns.fill = source.floats("feature_fill", out.network->feature_count(), "features");
 }
 
-/// Whose kind the model's is.
-bool is_own(const model_source& source) {
+void require_format(const model_source& source) {
   const auto& format = source.text("format");
-  if (format != format_name && format != own_format_name && format != columns_format_name)
+  if (std::ranges::find(format_names, format) == format_names.end())
     source.refuse("the metadata's 'format' is " + shown_text(format) + " instead of '" +
-                  std::string{format_name} + "'");
-  return format == own_format_name ||
-         (format == columns_format_name && source.find("kind_version"));
+                  std::string{format_names.front()} + "' to '" + std::string{format_names.back()} +
+                  "'");
 }
 
 } // namespace
@@ -431,10 +455,12 @@ saved_model to_saved_model(safetensors_file&& file, const std::string& path) {
   const model_source source{path, file};
   saved_model result;
   result.path = path;
-  result.network = is_own(source) ? build_own(source) : build(source);
+  require_format(source);
+  result.network = source.find("kind_version") ? build_own(source) : build(source);
   require_layout(source, result.network->layout());
   read_names(source, result);
-  if (source.text("format") == columns_format_name)
+  result.threshold = threshold_of(source, result.classes.size());
+  if (source.find("columns"))
     read_columns(source, result);
   if (const auto* text = source.find("csv")) {
     const auto dialect = dialect_of(*text);

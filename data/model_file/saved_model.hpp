@@ -13,11 +13,13 @@
 #include "data/table/cell_coder.hpp"
 #include "data/training_rows/prepare.hpp"
 #include "models/base/buffer.hpp"
+#include "models/metrics/threshold.hpp"
 #include "models/network/model.hpp"
 
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +46,8 @@ struct saved_model {
   size_t hash_bits = 0;                   ///< of features that are hashed; 0: as they are
   std::vector<std::string> target_names;  ///< one for each target; a classification has one
   std::vector<std::string> classes;       ///< of a classification; else empty
+  std::optional<decision_threshold>
+    threshold; ///< of two classes; absent: the likeliest is decided for
   std::map<std::string, std::string> metadata; ///< as it stands in the file
   std::string data_sha256;                     ///< of the file's data section, hexadecimal
 
@@ -52,6 +56,11 @@ struct saved_model {
   /// What columns of a file are called that features are made of.
   std::vector<std::string> column_names() const {
     return columns.empty() ? feature_names : names_of(columns);
+  }
+
+  /// The class that a row of K probabilities speaks for.
+  size_t decide(std::span<const float> probabilities) const {
+    return decided_class(probabilities, threshold);
   }
 
   /// Columns of a prediction (K): one for each class, or one for each target.
@@ -101,8 +110,5 @@ private:
   sparse_matrix sparse_;
   workspace memory_;
 };
-
-/// The class a row of K probabilities speaks for: the first of the highest.
-size_t likeliest_class(std::span<const float> probabilities);
 
 } // namespace troupe

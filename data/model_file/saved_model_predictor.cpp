@@ -114,8 +114,4 @@ batch_sums predictor::evaluate(const batch& rows) {
   return sums.total();
 }
 
-size_t likeliest_class(std::span<const float> probabilities) {
-  return static_cast<size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
-}
-
 } // namespace troupe

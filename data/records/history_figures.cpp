@@ -1,5 +1,7 @@
 #include "data/records/history_figures.hpp"
 
+#include "models/kinds/metric_kinds.hpp"
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -39,8 +41,12 @@ history_figure figure_named(const std::string& name) {
       known != known_figures.end())
     return *known;
   const auto end = std::min(name.find('_'), name.size());
-  return {name, name.substr(std::min(end + 1, name.size())) + '/' + name.substr(0, end),
-          std::monostate{}};
+  const auto metric = name.substr(std::min(end + 1, name.size()));
+  auto kind = metric;
+  std::ranges::replace(kind, '_', '-');
+  const auto* known_kind = metrics().find(kind);
+  return {name, metric + '/' + name.substr(0, end), std::monostate{},
+          known_kind ? std::optional{known_kind->info.more_is_better} : std::nullopt};
 }
 
 std::vector<history_figure> history_figures(std::span<const history_row> rows) {

@@ -106,6 +106,7 @@ void each_summary_figure(Run& x, Function f) {
   results(true);
   f("metrics", x.metrics, none_is::left_out);
   f("best_version", x.best_version);
+  f("threshold", x.threshold, none_is::left_out);
   f("reproducible", x.reproducible);
   f("trainers", x.trainers);
   f("privacy", privacy_of(x), none_is::left_out);

@@ -91,6 +91,8 @@ struct recovery_figures {
 struct asked_figures {
   std::optional<uint64_t>
     best_version{}; ///< equals `steps`; absent: the result is the last version
+  std::optional<double>
+    threshold{}; ///< the probability from which on one of two classes is decided for
   std::optional<client_totals> clients{}; ///< of a federated run, since its process began
   std::optional<client_evaluation> client_figures{}; ///< how the result serves federated clients
   /// Rising: steps from which results made the learning rate lower (optimizer.plateau).

@@ -53,6 +53,8 @@ inline constexpr std::string_view model_file_name = "model.safetensors";
 inline constexpr std::string_view history_file_name = "history.csv";
 inline constexpr std::string_view rounds_file_name = "rounds.csv";    ///< of a federated run
 inline constexpr std::string_view release_file_name = "releases.csv"; ///< of a private run
+inline constexpr std::string_view importance_file_name =
+  "importance.json"; ///< of `troupe importance`
 inline constexpr std::string_view summary_file_name = "summary.json";
 /// What job_sha256 is the hash of, one key a line: tells which job a folder belongs to, and in what
 /// another one differs.

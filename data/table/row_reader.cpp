@@ -18,6 +18,7 @@ void table_chunk::clear() {
   sparse.values.clear();
   target_cells.clear();
   target_numbers.clear();
+  kept_cells.clear();
   lines.clear();
 }
 
@@ -129,6 +130,16 @@ void row_reader::ignore(const std::vector<std::string>& columns) {
     throw failure(failure_code::bad_data, "all columns are ignored: no feature is left",
                   names_place_, "keep a column of numbers");
   set_features(left);
+}
+
+void row_reader::keep(const std::vector<std::string>& columns) {
+  kept_slot_.assign(names_.size(), no_feature);
+  for (const auto& wanted : columns)
+    if (auto& slot = kept_slot_[find_column(wanted)]; slot == no_feature)
+      slot = kept_count_++;
+    else
+      throw failure(failure_code::bad_data, "the column " + shown_text(wanted) + " is named twice",
+                    names_place_, "name it once");
 }
 
 std::vector<std::string> row_reader::feature_names() const {

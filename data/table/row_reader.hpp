@@ -35,6 +35,7 @@ struct table_chunk {
   sparse_matrix sparse = {};             ///< N rows; none: rows are dense
   std::vector<std::string> target_cells; ///< N x T, trimmed text, never empty
   std::vector<double> target_numbers;    ///< N x T; NaN where a cell is text
+  std::vector<std::string> kept_cells{}; ///< N x K, as texts: see row_reader::keep
   std::vector<size_t> lines;             ///< N, from 1; empty where a file has no lines
 
   /// The rows, without their targets. They look at the chunk.
@@ -80,6 +81,10 @@ public:
   /// and when no feature is left.
   void ignore(const std::vector<std::string>& columns);
 
+  /// Which columns' cells are wanted as texts beside all else, whatever they are otherwise, in this order. Before
+  /// `next`; for CSV files. Throws failure(bad_data) for a column that is not there.
+  void keep(const std::vector<std::string>& columns);
+
   /// Names of the features, in the order of their numbers.
   std::vector<std::string> feature_names() const;
 
@@ -109,6 +114,11 @@ protected:
   size_t feature_count() const noexcept { return feature_count_; }
   /// Whether all columns that are no targets are features, in the file's order.
   bool features_are_the_rest() const noexcept { return features_are_the_rest_; }
+  /// The place of `column` among the kept ones, or no_feature.
+  size_t kept_slot(size_t column) const {
+    return kept_slot_.empty() ? no_feature : kept_slot_[column];
+  }
+  size_t kept_count() const noexcept { return kept_count_; }
   /// The place of `column` among the targets, or no_target.
   size_t target_slot(size_t column) const { return target_slot_[column]; }
   bool ignores_targets() const noexcept { return ignores_targets_; }
@@ -128,6 +138,8 @@ private:
   std::vector<size_t> target_slot_;
   std::vector<size_t> feature_slot_;
   size_t feature_count_ = 0;
+  std::vector<size_t> kept_slot_; ///< empty: none is kept
+  size_t kept_count_ = 0;
   bool features_are_the_rest_ = true;
   bool ignores_targets_ = false;
   std::vector<size_t> target_columns_;

@@ -341,6 +341,7 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
       lent.exist())
     result.train.features.assign(lent.values.begin(), lent.values.end());
   const auto [part_of, sizes] = choose_parts(options, result);
+  result.part_of = part_of;
   fill_gaps(result.train, part_of);
   if (options.standardize && in_chunks) {
     result.features = standardization_of(statistics_of_chunks(result.train, options.chunk_rows));
@@ -349,6 +350,11 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
   }
   split(result.train, sizes, part_of, result.test, result.validation);
   require_weights(result);
+  if (!result.train.is_classification() && options.target_scale != target_scale_kind::none) {
+    target_scale_fit fit{options.target_scale, result.train.target_count};
+    fit.add(result.train.targets);
+    result.scale = fit.result();
+  }
   if (options.standardize && !in_chunks) {
     const bool sparse = result.train.is_sparse();
     result.features = sparse ? largest_of(result.train) : statistics_of(result.train);

@@ -5,8 +5,10 @@
 
 #include "data/table/dataset.hpp"
 #include "data/training_rows/part_choice.hpp"
+#include "models/losses/target_scale.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -59,6 +61,7 @@ struct prepared_data {
   dataset validation; ///< likewise
   standardization
     features; ///< empty when the features are as read; of lent rows, which are, by rows_of
+  target_scale scale{};    ///< of a regression's targets, which are as read; by the training rows
   std::string fingerprint; ///< SHA-256 of the content as read, hexadecimal
   /// Names of features that look like a row's number or name: whole numbers that rise from row to
   /// row, or are called as such and never repeat. Trained on as they are; for a warning.
@@ -67,6 +70,8 @@ struct prepared_data {
   std::string split_words{};          ///< how rows were split, unless by their numbers alone
   /// Then which rows of the source those for training are, in their order; else null.
   std::shared_ptr<const std::vector<uint32_t>> source_rows{};
+  /// What each row of the source is for, asked for by rising rows; empty: rows stay in a file.
+  std::function<row_part(size_t row)> part_of{};
   /// Training rows before each chunk, and at the end all of them, where rows are visited by lanes;
   /// else empty.
   std::vector<uint64_t> chunk_begins{};
@@ -86,6 +91,7 @@ struct prepare_options {
   /// By lanes: rows lie in chunks of so many, each of which gives its share for testing and
   /// validation, and features are standardised by all rows. 0: without chunks.
   size_t chunk_rows = 0;
+  target_scale_kind target_scale = target_scale_kind::none; ///< of a regression
 };
 
 /// Splits (rows that are in groups by groups), fills gaps with the training rows' means where the columns'

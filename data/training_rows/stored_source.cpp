@@ -244,6 +244,21 @@ void read_kept_targets(const rows_file& file, const chunk_split& split, prepared
   }
 }
 
+target_scale scale_of_training_rows(const rows_file& file, const chunk_split& split,
+                                    target_scale_kind kind) {
+  const auto width = file.header().target_count();
+  target_scale_fit fit{kind, width};
+  for (uint64_t number = 0; number < file.header().chunk_count(); ++number) {
+    reading_stop::check();
+    const auto rows = file.read_targets(number);
+    const auto parts = split.parts_of(number);
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (parts[i] == row_part::train)
+        fit.add(std::span{rows.targets}.subspan(i * width, width));
+  }
+  return fit.result();
+}
+
 } // namespace
 
 prepared_data prepare_stored(rows_file file, const prepare_options& options) {
@@ -271,6 +286,8 @@ prepared_data prepare_stored(rows_file file, const prepare_options& options) {
       for (const auto label : kept->labels)
         --facts.train_class_rows[static_cast<size_t>(label)];
   }
+  if (!header.is_classification() && options.target_scale != target_scale_kind::none)
+    result.scale = scale_of_training_rows(file, split, options.target_scale);
   const auto data = std::make_shared<stored_data>(std::move(file), split, result.features);
   result.stored.train = std::make_shared<stored_source>(data, row_part::train);
   result.stored.test = std::make_shared<stored_source>(data, row_part::test);

@@ -32,6 +32,7 @@ enum class random_purpose : uint32_t {
   shuffle_chunks = 14,
   shuffle_window = 15,
   generated_text = 16,
+  importance = 17,
 };
 
 /// One sequence: `major` separates sequences of one purpose (an epoch, a tensor, a step).

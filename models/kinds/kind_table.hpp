@@ -42,6 +42,7 @@ struct kind_info {
   std::function<std::vector<option_problem>(component&)> settle = {};
   bool is_shared =
     false; ///< its models say how several actors compute one (models/network/model.hpp)
+  bool more_is_better = true; ///< of a metric
 };
 
 /// A kind as seen from outside its factory.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 namespace troupe {
 
@@ -72,20 +73,28 @@ std::unique_ptr<metric> of_numbers(const no_options&, const metric_input& x) {
 }
 
 void add_own(metric_table& out) {
-  const auto add = [&](const char* name, const char* meaning, auto make) {
-    out.add<no_options>(name, {1, meaning}, {}, make);
+  const auto add = [&](const char* name, const char* meaning, auto make, bool more_is_better) {
+    kind_info info{1, meaning};
+    info.more_is_better = more_is_better;
+    out.add<no_options>(name, std::move(info), {}, make);
   };
-  add("auc", "area under the ROC curve, the mean over classes", &of_probabilities<auc_metric>);
+  constexpr bool score = true, error = false;
+  add("auc", "area under the ROC curve, the mean over classes", &of_probabilities<auc_metric>,
+      score);
+  add("average-precision",
+      "area under the curve of precision over recall: of the second of two classes, else the mean",
+      &of_probabilities<average_precision_metric>, score);
   add("brier", "mean squared distance of probabilities from the truth",
-      &of_probabilities<brier_metric>);
+      &of_probabilities<brier_metric>, error);
   add("calibration-error", "how far confidence is from accuracy, over 15 bins",
-      &of_probabilities<calibration_metric>);
-  add("macro-f1", "F1, the mean over classes", &of_classes<confusion_metric::figure::macro_f1>);
+      &of_probabilities<calibration_metric>, error);
+  add("macro-f1", "F1, the mean over classes", &of_classes<confusion_metric::figure::macro_f1>,
+      score);
   add("balanced-accuracy", "recall, the mean over classes",
-      &of_classes<confusion_metric::figure::balanced_accuracy>);
-  add("mae", "mean absolute error", &of_numbers<error_metric::figure::mean_absolute>);
+      &of_classes<confusion_metric::figure::balanced_accuracy>, score);
+  add("mae", "mean absolute error", &of_numbers<error_metric::figure::mean_absolute>, error);
   add("rmse", "root of the mean squared error",
-      &of_numbers<error_metric::figure::root_mean_squared>);
+      &of_numbers<error_metric::figure::root_mean_squared>, error);
 }
 
 } // namespace

@@ -43,7 +43,7 @@ batch_sums regression(const loss_options& loss, const batch& rows, std::span<con
     const auto out = derivative.subspan(start, score_count);
     auto row =
       detail::regression_row(loss, scores.subspan(start, score_count),
-                             rows.targets.subspan(start, score_count), score_count, out.data());
+                             rows.targets.subspan(start, score_count), 0, score_count, out.data());
     detail::apply_weight(loss, rows, i, 0, row, out);
     sums = sums + row;
   }
@@ -146,6 +146,9 @@ void predict_from_scores(const loss_options& loss, std::span<const float> scores
   if (has_log_link(loss.kind))
     for (auto& value : out)
       value = elementary::exp(value);
+  if (!loss.scale.is_none())
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = loss.scale.unscaled(out[i], i % score_count);
 }
 
 void softmax_rows(std::span<float> scores, size_t score_count) {

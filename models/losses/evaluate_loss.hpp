@@ -18,6 +18,8 @@ namespace troupe {
 /// - huber:    e^2 / 2 up to |e| = d, d (|e| - d / 2) beyond, d the threshold  (Huber 1964)
 /// - poisson:  deviance 2 (y log(y / m) - y + m), m = e^s the mean, y >= 0; derivative 2 (m - y)
 /// - gamma:    deviance 2 (y / m - log(y / m) - 1), m = e^s, y > 0; derivative 2 (1 - y / m)
+/// With a target scale y is the scaled target, and the sum of squared errors that of predictions in the
+/// targets' unit.
 ///
 /// Binary losses, C = 1, labels N of 0 or 1; with the signed score z = s for label 1, -s for 0:
 /// - binary cross-entropy: -log P(z), P the link's probability
@@ -45,7 +47,7 @@ batch_sums evaluate_loss(const loss_options& loss, const batch& rows, std::span<
 /// - binary cross-entropy: probabilities of both classes
 /// - hinges: -s and s, no probabilities: the higher one is the predicted class
 /// - poisson, gamma: means e^s
-/// - other regressions: the scores
+/// - other regressions: the scores, in the targets' unit where they are scaled
 void predict_from_scores(const loss_options& loss, std::span<const float> scores,
                          size_t score_count, std::span<float> out);
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "models/base/names.hpp"
+#include "models/losses/target_scale.hpp"
 
 #include <array>
 #include <cstddef>
@@ -111,6 +112,11 @@ constexpr bool has_log_link(loss_kind kind) {
   return kind == loss_kind::poisson || kind == loss_kind::gamma;
 }
 
+/// Whether a regression may compare scaled targets: a deviance is one of the targets themselves.
+constexpr bool takes_target_scale(loss_kind kind) {
+  return !is_classification(kind) && !has_log_link(kind);
+}
+
 /// What some losses have beside their kind.
 struct loss_constants {
   double huber_threshold = 1;          ///< huber: errors above it count linearly, > 0
@@ -132,6 +138,7 @@ inline constexpr std::array loss_numbers{
 struct loss_options : loss_constants {
   loss_kind kind = loss_kind::squared;
   std::vector<float> class_weights = {}; ///< by class, each >= 0; empty: all 1
+  target_scale scale = {};               ///< of the targets of a regression that takes one
 
   loss_options() = default;
   loss_options(loss_kind of) : kind(of) {}

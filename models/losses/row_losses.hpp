@@ -10,10 +10,11 @@
 
 namespace troupe::detail {
 
-/// A regression's loss of one row, U of its C scores against as many targets, as their share of the mean
-/// over all C; `derivative` (U) may be the scores.
+/// A regression's loss of one row, U of its C scores, from number `first` on, against as many targets, as
+/// their share of the mean over all C; `derivative` (U) may be the scores.
 batch_sums regression_row(const loss_options& loss, std::span<const float> scores,
-                          std::span<const float> targets, size_t score_count, float* derivative);
+                          std::span<const float> targets, size_t first, size_t score_count,
+                          float* derivative);
 
 /// A regression's losses of R rows with one score each (R); `derivative` (R) may be the scores.
 batch_sums regression_column(const loss_options& loss, std::span<const float> scores,

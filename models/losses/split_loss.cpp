@@ -86,7 +86,7 @@ batch_sums split_regression(const loss_options& loss, const batch& rows, const s
     const auto own = part.scores.subspan(i * width, width);
     auto row = detail::regression_row(
       loss, own, rows.targets.subspan(i * part.score_count + part.units.begin, width),
-      part.score_count, own.data());
+      part.units.begin, part.score_count, own.data());
     detail::apply_weight(loss, rows, i, 0, row, own);
     sums = sums + row;
   }

@@ -129,6 +129,31 @@ std::optional<double> auc_metric::value(std::span<const double> sums) const {
   return whole ? std::optional{whole->value} : std::nullopt;
 }
 
+std::optional<double>
+auc_metric::mean_over_classes(std::span<const double> sums,
+                              std::optional<double> (*of_one)(std::span<const double>)) const {
+  double sum = 0, count = 0;
+  for (size_t c = class_count_ == 2 ? 1 : 0; c < class_count_; ++c)
+    if (const auto one = of_one(sums.subspan(2 * c * bin_count, 2 * bin_count))) {
+      sum += *one;
+      ++count;
+    }
+  return count == 0 ? std::nullopt : std::optional{sum / count};
+}
+
+std::optional<double> average_precision_metric::value(std::span<const double> sums) const {
+  return mean_over_classes(sums, [](std::span<const double> counts) -> std::optional<double> {
+    double right = 0, all = 0, area = 0;
+    for (auto i = counts.size(); i > 0; i -= 2) { // the highest probabilities first
+      const double own = counts[i - 2];
+      right += own;
+      all += counts[i - 1];
+      area += own > 0 ? own * (right / all) : 0;
+    }
+    return right == 0 ? std::nullopt : std::optional{area / right};
+  });
+}
+
 brier_metric::brier_metric(size_t class_count) : class_count_(checked_class_count(class_count)) {}
 
 // Rows, and halved squares.

@@ -3,6 +3,8 @@
 //
 //   auc                 of a class: how likely a row of it has a higher probability of it than a row of
 //                       others; the mean over classes
+//   average-precision   of a class: the precision at each threshold, weighted by the recall it adds; of two classes
+//                       that of the second, else the mean (Zhu 2004)
 //   calibration-error   rows whose likeliest class is given about p should be of it p times out of one
 //   brier               mean squared distance between the probabilities and the truth
 //   macro-f1, balanced-accuracy   means over classes of F1 and recall
@@ -36,7 +38,7 @@ struct auc_figure {
   friend bool operator==(const auc_figure&, const auc_figure&) = default;
 };
 
-class auc_metric final : public metric {
+class auc_metric : public metric {
 public:
   /// Throws std::invalid_argument for fewer than two classes. So do the others.
   explicit auc_metric(size_t class_count);
@@ -50,10 +52,25 @@ public:
   /// The unweighted mean over classes that have one: of two classes that of either.
   std::optional<auc_figure> macro(std::span<const double> sums) const;
 
+protected:
+  /// The unweighted mean over classes that have one of `of_one(counts)`; of two classes that of the second.
+  /// `counts`: of each bin, ascending, rows of the class and all rows.
+  std::optional<double>
+  mean_over_classes(std::span<const double> sums,
+                    std::optional<double> (*of_one)(std::span<const double> counts)) const;
+
 private:
   static constexpr size_t bin_count = 2'048;
 
   size_t class_count_;
+};
+
+/// From the counts of the AUC: a bin is a threshold.
+class average_precision_metric final : public auc_metric {
+public:
+  using auc_metric::auc_metric;
+
+  std::optional<double> value(std::span<const double> sums) const override;
 };
 
 class brier_metric final : public metric {

@@ -40,9 +40,8 @@ class _TroupeEstimator(BaseEstimator):
     hidden: units of each hidden layer, or of the one there is. layers: a text of layers, such as "convolution
     channels=8; pool size=2", in place of hidden (docs/layers.md), for rows of `shape`. activation, optimizer: names as
     in job files. learning_rate: None is the optimizer's own. batch_size: 0 is all rows. slices: pieces of a step, part
-    of the result. replicas: who compute them, no part of the result. standardize: features, and a regressor's targets,
-    to mean 0 and deviation 1; the model file has the map of the features, and predicts in the targets' own unit.
-    validation_fraction: rows that are not trained on; the model is that of the epoch with their least loss, and
+    of the result. replicas: who compute them, no part of the result. standardize: features to mean 0 and
+    deviation 1, by a map that the model file has. validation_fraction: rows that are not trained on; the model is that of the epoch with their least loss, and
     training ends after `patience` epochs without a lesser one. plateau: epochs without a lesser loss, of these rows or
     else of those trained on, after which the rate is multiplied by `plateau_factor` (None is 0.1). random_state: None
     is 0, as results never change by themselves; of a RandomState a number is drawn at each fit. warm_start: `fit`
@@ -201,13 +200,15 @@ class TroupeClassifier(ClassifierMixin, _TroupeEstimator):
     """A network (without hidden layers: softmax regression) that tells classes, of any type.
 
     class_weight: what a row of each class counts in the loss: None (1), "balanced" (N / (K n) for a class of n of the N
-    rows trained on) or a dict of weights by class, in which a class that is left out counts 1.
+    rows trained on) or a dict of weights by class, in which a class that is left out counts 1. threshold: from which
+    probability on `predict` decides for the rarer of two classes, chosen on the validation rows: "f1",
+    {"precision": p} or {"cost": c} (docs/jobs.md); None decides for the likeliest.
     """
 
     def __init__(self, hidden=HIDDEN, activation="relu", dropout=0.0, optimizer="adam", learning_rate=LEARNING_RATE,
                  l2=0.0, epochs=100, batch_size=32, slices=None, replicas=None, validation_fraction=0.0, patience=None,
                  standardize=True, random_state=None, layers=None, shape=None, plateau=None, plateau_factor=None,
-                 warm_start=False, verbose=False, class_weight=None, **renamed):
+                 warm_start=False, verbose=False, class_weight=None, threshold=None, **renamed):
         self._keep(locals())
 
     def fit(self, X, y, sample_weight=None, callbacks=()):
@@ -242,8 +243,11 @@ class TroupeClassifier(ClassifierMixin, _TroupeEstimator):
             return np.log(self.predict_proba(X))
 
     def predict(self, X):
-        likeliest = np.argmax(self._raw_predictions(X), axis=1)
-        return self.classes_[likeliest]
+        probabilities = self._raw_predictions(X)
+        if self._core.threshold is None:
+            return self.classes_[np.argmax(probabilities, axis=1)]
+        label, least = self._core.threshold
+        return self.classes_[np.where(probabilities[:, label] >= least, label, 1 - label)]
 
     def _options_by_classes(self):
         given = self.class_weight
@@ -268,12 +272,16 @@ class TroupeClassifier(ClassifierMixin, _TroupeEstimator):
 
 
 class TroupeRegressor(RegressorMixin, _TroupeEstimator):
-    """A network (without hidden layers: linear regression) that tells one number or several."""
+    """A network (without hidden layers: linear regression) that tells one number or several.
+
+    target_scale: what is learned in place of targets, scaled to mean 0 and deviation 1: "standardize", "log", "log1p",
+    "asinh" or "none" (docs/jobs.md); None is "standardize" for networks. Predictions are in the targets' own unit.
+    """
 
     def __init__(self, hidden=HIDDEN, activation="relu", dropout=0.0, optimizer="adam", learning_rate=LEARNING_RATE,
                  l2=0.0, epochs=100, batch_size=32, slices=None, replicas=None, validation_fraction=0.0, patience=None,
                  standardize=True, random_state=None, layers=None, shape=None, plateau=None, plateau_factor=None,
-                 warm_start=False, verbose=False, **renamed):
+                 warm_start=False, verbose=False, target_scale=None, **renamed):
         self._keep(locals())
 
     def fit(self, X, y, sample_weight=None, callbacks=()):

@@ -334,6 +334,21 @@ def add_predictions(graph, metadata):
         graph.x = graph.node("Concat", graph.node("Neg", graph.x), graph.x, axis=1)
     elif loss in ("poisson", "gamma"):
         graph.then("Exp")
+    if "target_scale" in metadata:
+        add_target_scale(graph, metadata)
+
+
+def add_target_scale(graph, metadata):
+    """Scores become targets in their own unit."""
+    scale = metadata["target_scale"]
+    graph.times(floats(metadata["target_deviation"]))
+    graph.add(floats(metadata["target_mean"]))
+    if scale in ("log", "log1p"):
+        graph.then("Exp")
+    if scale == "log1p":
+        graph.add(-1.0)
+    if scale == "asinh":
+        graph.then("Sinh")
 
 
 def export_onnx(model_file, onnx_file):

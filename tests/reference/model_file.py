@@ -38,6 +38,9 @@ LINKS = {"sigmoid": lambda z: 1 / (1 + numpy.exp(-z)),
          "softsign": lambda z: (1 + z / (1 + abs(z))) / 2}
 
 
+# From a score, times deviation plus mean, to the target.
+TARGET_SCALES = {"standardize": lambda t: t, "log": numpy.exp, "log1p": numpy.expm1, "asinh": numpy.sinh}
+
 DTYPES = {"F32": "<f4", "F64": "<f8", "U8": "u1", "I32": "<i4", "U64": "<u8"}
 
 
@@ -91,6 +94,9 @@ def predict(tensors, metadata, rows):
         return numpy.hstack([1 - probability, probability])
     if loss in ("hinge", "squared-hinge"):
         return numpy.hstack([-raw, raw])
+    if "target_scale" in metadata:
+        raw = raw * floats(metadata["target_deviation"]) + floats(metadata["target_mean"])
+        return TARGET_SCALES[metadata["target_scale"]](raw)
     return numpy.exp(raw) if loss in ("poisson", "gamma") else raw
 
 
@@ -171,6 +177,14 @@ def read_cells(path, metadata):
     return rows
 
 
+def decide(row, metadata):
+    """The likeliest class, or what the model's threshold decides."""
+    if "threshold" not in metadata:
+        return row.argmax()
+    label = int(metadata["threshold_class"])
+    return label if row[label] >= floats(metadata["threshold"])[0] else 1 - label
+
+
 def main(model, features):
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # "| head" is no error
     tensors, metadata = load(model)
@@ -178,7 +192,7 @@ def main(model, features):
             else read_rows(features, tensors["layers.0.weight"].shape[1]))
     outputs = predict(tensors, metadata, rows)
     if metadata.get("classes"):
-        print("\n".join(str(row.argmax()) for row in outputs))
+        print("\n".join(str(decide(row, metadata)) for row in outputs))
     else:
         print("\n".join(",".join(f"{value:.9g}" for value in row) for row in outputs))
 

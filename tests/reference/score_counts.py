@@ -20,6 +20,17 @@ def auc(scores, own):
     return float(numpy.mean((wins > 0) + 0.5 * (wins == 0)))
 
 
+def average_precision(probabilities, is_of_class):
+    """The precision at each threshold, weighted by the recall that it adds."""
+    area = found = 0.0
+    for threshold in numpy.unique(probabilities)[::-1]:
+        taken = probabilities >= threshold
+        right = numpy.sum(taken & is_of_class)
+        area += (right - found) / is_of_class.sum() * right / taken.sum()
+        found = right
+    return float(area)
+
+
 def calibration_error(probabilities, labels):
     confidence = probabilities.max(axis=1)
     right = probabilities.argmax(axis=1) == labels
@@ -40,6 +51,7 @@ def case(random, classes, sharpness):
     brier = numpy.mean(numpy.sum((doubles - truth) ** 2, axis=1))
     result = {"classes": classes, "labels": labels.tolist(), "probabilities": probabilities,
               "auc": [auc(doubles[:, c], labels == c) for c in range(classes)],
+              "average_precision": [average_precision(doubles[:, c], labels == c) for c in range(classes)],
               "calibration_error": calibration_error(doubles, labels),
               "brier": float(brier / 2 if classes == 2 else brier)}
     hold_against_scikit_learn(result, doubles, labels)
@@ -53,6 +65,8 @@ def hold_against_scikit_learn(result, probabilities, labels):
         return
     for c, figure in enumerate(result["auc"]):
         assert abs(metrics.roc_auc_score(labels == c, probabilities[:, c]) - figure) < 1e-12
+    for c, figure in enumerate(result["average_precision"]):
+        assert abs(metrics.average_precision_score(labels == c, probabilities[:, c]) - figure) < 1e-12
     if result["classes"] == 2:
         assert abs(metrics.brier_score_loss(labels, probabilities[:, 1]) - result["brier"]) < 1e-6
 

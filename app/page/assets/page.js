@@ -251,6 +251,7 @@ async function refresh() {
   draw('company-body', () => draw_company(page));
   draw('links-body', () => draw_links(page.status));
   draw('split-body', () => draw_split(page.status));
+  draw('importance-body', () => draw_importance(page.status));
   draw('trainers', () => draw_trainers(page));
   at('identity').textContent = page.status && page.status.job_sha256 ? 'job ' + page.status.job_sha256.slice(0, 12) : '';
   before = page.status;

@@ -1,5 +1,5 @@
-// Sections that some runs have: links between processes, the rounds of a federated run, and how a split
-// model lies on its processes.
+// Sections that some runs have: links between processes, the rounds of a federated run, how a split
+// model lies on its processes, and which columns a model goes by.
 'use strict';
 
 // ---- Links ----
@@ -150,4 +150,27 @@ function part_box(x, is_busiest) {
     make('span', {}, x.who + (x.partition.parts ? ', part ' + x.partition.parts : '')),
     make('span', {class: 'ms'}, (is_busiest ? 'longest: ' : '') + (is_number(x.ms) ? figure(x.ms) + ' ms' : '')),
     x.shares ? time_bar(x.shares, 132) : null);
+}
+
+// ---- Importance of columns (troupe importance) ----
+
+const columns_max = 30;
+
+function draw_importance(run) {
+  const found = run && run.importance;
+  at('importance').hidden = !found;
+  if (!found) return;
+  const score = is_number(found.accuracy) ? 'accuracy' : 'r2';
+  const sorted = [...found.columns].sort((a, b) => b.loss - a.loss).slice(0, columns_max);
+  const most = Math.max(...sorted.map(x => x.loss), 0);
+  at('importance-note').textContent = 'what it costs to deal a column out anew among the ' + whole(found.rows) + ' ' + found.part + ' rows';
+  fill('importance-body', table('importance of columns', [['column', x => x.column], ['', x => importance_bar(x, most), 'text'], ['loss rises by', x => figure(x.loss)],
+    ['+-', x => figure(x.loss_deviation)], [score + ' falls by', x => figure(x[score])]], sorted));
+}
+
+function importance_bar(x, most, width = 240) {
+  const share = most > 0 ? Math.max(0, x.loss) / most : 0;
+  const result = make('svg', {svg: 1, class: 'lane', width, height: 12, role: 'img', 'aria-label': x.column + ': ' + figure(x.loss)});
+  result.append(make('rect', {svg: 1, class: 'work', x: 0, y: 0, width: width * share, height: 12, 'data-column': x.column}));
+  return result;
 }

@@ -167,6 +167,11 @@ void add_parts(data_section& data) {
   data.add("standardize", &data_options::standardize,
            "scales features to mean 0 and deviation 1, by the training rows; those of sparse "
            "rows to 1 at most, without a shift");
+  data.add("target_scale", &data_options::target_scale,
+           {"regression: what is learned in place of targets, scaled to mean 0 and deviation 1 by "
+            "the training rows; "
+            "figures and predictions stay in their unit",
+            "standardize for networks with the loss squared, absolute or huber, else none"});
   data
     .add("test_file", &data_options::test_file,
          {"rows for testing, in a file of their own beside data.file", "none"})

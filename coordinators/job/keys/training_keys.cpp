@@ -26,6 +26,19 @@ type_ptr<training_options> consistency() {
       tagged(lag, "r", "1.5", &training_options::lag_ratio, {0, lag_ratio_limit, true, true, {}})});
 }
 
+type_ptr<training_options> threshold() {
+  using enum threshold_kind;
+  using tags = std::vector<tag<training_options, threshold_kind>>;
+  using member = double training_options::*; // of its part for thresholds
+  return std::make_shared<tagged_type<training_options, threshold_kind>>(
+    &training_options::threshold,
+    tags{
+      {none},
+      {f1},
+      tagged(precision, "p", "0.9", member{&training_options::precision}, {0, 1, true, false, {}}),
+      tagged(cost, "c", "10", member{&training_options::cost}, {0, 1e9, true, false, {}})});
+}
+
 /// "all" is kept as 0, so a 0 in a file must not pass.
 class batch_size_type final : public type_for<size_t> {
 public:
@@ -84,15 +97,17 @@ public:
 class class_weights_type final : public type_for<class_weight_options> {
 public:
   std::string words() const override {
-    return "\"none\" | \"balanced\", or a list of numbers >= 0";
+    return "\"none\" | \"balanced\", or a list of numbers >= 0, or { CLASS = number, .. }";
   }
   void read(class_weight_options& out, const toml_value& value, const std::string& path,
             complaints& found) const override {
     const auto* list = value.as<toml_value::list>();
     size_t index = 0;
+    if (const auto* table = value.as<toml_value::table>())
+      return read_named(out, *table, path, found);
     if (!list) {
       if (accepted(read_choice(value, {"none", "balanced"}, index), value, path, found))
-        out = {index == 0 ? class_weight_kind::none : class_weight_kind::balanced, {}};
+        out = {index == 0 ? class_weight_kind::none : class_weight_kind::balanced, {}, {}};
       return;
     }
     const auto before = found.size();
@@ -100,9 +115,16 @@ public:
     for (size_t i = 0; i < values.size(); ++i)
       accepted(read_value((*list)[i], values[i]), (*list)[i], path, found);
     if (found.size() == before)
-      out = {list_kind, values};
+      out = {list_kind, values, {}};
   }
   std::optional<std::string> text(const class_weight_options& weights) const override {
+    if (!weights.names.empty()) {
+      std::string result;
+      for (size_t i = 0; i < weights.names.size(); ++i)
+        result += (i == 0 ? "{ " : ", ") + toml_text(std::string_view{weights.names[i]}) + " = " +
+                  toml_text(weights.values[i]);
+      return result + " }";
+    }
     if (weights.kind == list_kind)
       return toml_text(weights.values);
     const bool none = weights.kind == class_weight_kind::none;
@@ -112,13 +134,49 @@ public:
     if (weights.kind != list_kind)
       return weights.kind == class_weight_kind::none ? "none" : "balanced";
     std::string result;
-    for (const auto weight : weights.values)
-      result += (result.empty() ? "" : " ") + bits_text(weight);
+    for (size_t i = 0; i < weights.values.size(); ++i)
+      result += (result.empty() ? "" : " ") +
+                (weights.names.empty() ? "" : weights.names[i] + '=') +
+                bits_text(weights.values[i]);
     return result;
   }
 
 private:
+  static void read_named(class_weight_options& out, const toml_value::table& table,
+                         const std::string& path, complaints& found) {
+    class_weight_options result{list_kind, {}, {}};
+    const auto before = found.size();
+    for (const auto& [name, at, value] : table) {
+      result.names.push_back(name);
+      accepted(read_value(value, result.values.emplace_back()), value, path + '.' + name, found);
+    }
+    if (found.size() == before)
+      out = result;
+  }
+
   static constexpr auto list_kind = class_weight_kind::list;
+};
+
+/// A figure of every job, or a metric.
+class watch_type final : public type_for<std::string> {
+public:
+  std::string words() const override { return choices_text(names()); }
+  void read(std::string& out, const toml_value& value, const std::string& path,
+            complaints& found) const override {
+    const auto known = names();
+    size_t index = 0;
+    if (accepted(read_choice(value, known, index), value, path, found))
+      out = known[index];
+  }
+  std::optional<std::string> text(const std::string& x) const override { return toml_text(x); }
+
+private:
+  static std::vector<std::string> names() {
+    std::vector<std::string> result{"loss", "accuracy", "r2"};
+    for (const auto& name : metrics().names())
+      result.push_back(name);
+    return result;
+  }
 };
 
 void add_steps(training_section& training) {
@@ -169,6 +227,9 @@ void add_ends(training_section& training) {
          {"the result is the version with the least watched loss, not the last one",
           "true if there are validation rows"})
     .affects(key_effect::end);
+  training.add(
+    "watch", &training_options::watch, std::make_shared<watch_type>(),
+    "what patience, keep_best and optimizer.plateau go by: on validation, else test rows");
   training
     .add("metrics", &training_options::metrics, std::make_shared<metrics_type>(),
          "what is told of test and validation rows beside the loss")
@@ -187,6 +248,15 @@ void add_training_keys(job_key_rows& out) {
   training.add("class_weights", &training_options::class_weights,
                std::make_shared<class_weights_type>(),
                "what a row of each class counts; balanced: rows / (classes * rows of the class)");
+  training
+    .add("threshold", threshold(),
+         "two classes: from which probability on the rarer one is decided for, chosen on "
+         "validation rows")
+    .without_effect();
+  training
+    .add("threshold_class", &training_options::threshold_class,
+         {"threshold: the class in place of the rarer one", "the rarer one in training"})
+    .without_effect();
   training.add("members", &training_options::members, within(1, slices_max),
                {"parameters: models that are trained apart; part of the result", "slices"});
   training.add("local_steps", &training_options::local_steps, within(1, steps_max),

@@ -161,7 +161,7 @@ bool csv_reader::look_at_row(const std::function<void(size_t, std::string_view)>
 
 // The short way is made for a target and, in their order, all other columns as features.
 bool csv_reader::takes_plain_rows() const {
-  return target_columns().size() == 1 && features_are_the_rest() && !coder_ &&
+  return target_columns().size() == 1 && features_are_the_rest() && !coder_ && kept_count() == 0 &&
          options_.dialect.decimal == '.' && !(digits_ && digits_->wants_more());
 }
 
@@ -202,6 +202,8 @@ bool csv_reader::append_row(table_chunk& out) {
   out.features.resize(out.features.size() + feature_count());
   out.target_cells.resize(out.target_cells.size() + target_count);
   out.target_numbers.resize(out.target_numbers.size() + target_count);
+  out.kept_cells.resize(out.kept_cells.size() + kept_count());
+  std::string* const kept_cells = out.kept_cells.data() + out.kept_cells.size() - kept_count();
   float* const features = out.features.data() + out.features.size() - feature_count();
   std::string* const target_cells =
     out.target_cells.data() + out.target_cells.size() - target_count;
@@ -219,6 +221,8 @@ bool csv_reader::append_row(table_chunk& out) {
     if (names_again == column_count() && names_again > 1)
       records_.fail_at(record_, 0, "the row is the header once more",
                        "remove the line; if row 1 is a row too, say so: data.header = false (no)");
+    if (const auto kept = kept_slot(column); kept != no_feature)
+      kept_cells[kept] = cell.text;
     const auto place = feature_slot(column);
     const auto slot = target_slot(column);
     if ((place != no_feature || slot != no_target) && !holds_amounts(column))
@@ -240,6 +244,7 @@ bool csv_reader::append_row(table_chunk& out) {
     out.features.resize(out.features.size() - feature_count());
     out.target_cells.resize(out.target_cells.size() - target_count);
     out.target_numbers.resize(out.target_numbers.size() - target_count);
+    out.kept_cells.resize(out.kept_cells.size() - kept_count());
     first_dropped_line_ = dropped_count_++ == 0 ? record_.line : first_dropped_line_;
     return false;
   }

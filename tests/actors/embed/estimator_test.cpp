@@ -233,16 +233,22 @@ TEST_F(estimators, learns_scaled_targets_and_tells_them_in_their_unit) {
   auto options = quick();
   options.model.hidden = {4};
   options.training.epochs = 50;
+  options.target_scale = target_scale_kind::none;
   estimator as_given{options};
   as_given.fit(view_of(rows), targets);
   EXPECT_LT(as_given.score(view_of(rows), targets), 0.5);
-  options.standardize_targets = true;
+  options.target_scale = std::nullopt;
   estimator scaled{options};
   scaled.fit(view_of(rows), targets);
   EXPECT_GT(scaled.score(view_of(rows), targets), 0.99);
+  const temporary_folder folder;
+  scaled.save(folder.path("model"));
+  EXPECT_EQ(estimator::load(folder.path("model")).predict(view_of(rows)),
+            scaled.predict(view_of(rows)));
   scaled.fit(view_of(rows), sides(rows));
   EXPECT_GT(scaled.score(view_of(rows), sides(rows)), 0.9) << "labels have no scale";
   options.model.loss = loss_kind::gamma;
+  options.target_scale = target_scale_kind::log;
   EXPECT_THROW(estimator{options}.fit(view_of(rows), targets), failure);
 }
 
@@ -252,7 +258,6 @@ TEST_F(estimators, begins_from_a_model_in_the_units_of_its_features_and_targets)
     y = 1e5f * y + 1e6f;
   auto options = quick();
   options.model.hidden = {4};
-  options.standardize_targets = true;
   estimator first{options};
   first.fit(view_of(rows), targets);
   const std::span later{rows.data(), 2 * size_t{50}};

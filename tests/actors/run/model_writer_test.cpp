@@ -102,6 +102,12 @@ TEST(model_file, predicts_the_same_in_numpy_for_every_kind_of_model) {
   numbers.model = {};
   numbers.model.kind = model_kind::linear_regression;
   expect_numpy_agrees(numbers, rows);
+  numbers.model = {};
+  numbers.data.targets = 2;
+  for (const auto scale : {target_scale_kind::standardize, target_scale_kind::asinh}) {
+    numbers.data.target_scale = scale;
+    expect_numpy_agrees(numbers, rows);
+  }
 }
 
 TEST(model_file, says_all_that_is_needed_to_predict) {

@@ -37,6 +37,11 @@ const std::vector<odd_job> odd_jobs{
   {"evaluation at the end only", [](job& x) { x.training.evaluate_every = 0; }},
   {"a last step within an epoch", [](job& x) { x.training.steps = 7; }},
   {"regression", [](job& x) { x.data.synthetic = synthetic_kind::regression, x.data.targets = 2; }},
+  {"regression of transformed targets",
+   [](job& x) {
+     x.data.synthetic = synthetic_kind::regression, x.data.targets = 2;
+     x.data.target_scale = target_scale_kind::asinh;
+   }},
   {"softmax regression with momentum",
    [](job& x) {
      x.model.kind = model_kind::softmax_regression;

@@ -6,6 +6,7 @@
 #include "actors/run/job_data.hpp"
 #include "data/table/dataset.hpp"
 #include "data/text/failure.hpp"
+#include "models/metrics/prediction_sums.hpp"
 #include "models/network/neural_network.hpp"
 #include "tests/support/failure_of.hpp"
 
@@ -68,6 +69,25 @@ TEST(training, r2_compares_with_the_mean_of_the_test_targets) {
   const auto sums = evaluate(result, test);
   EXPECT_NEAR(*result.summary.test_r2, 1 - sums.squared_error_sum / total, 1e-6);
   EXPECT_GT(*result.summary.test_r2, 0.8);
+}
+
+TEST(training, errors_of_scaled_targets_are_in_their_unit) {
+  auto x = small_job();
+  x.data.synthetic = synthetic_kind::regression;
+  x.data.target_scale = target_scale_kind::asinh;
+  x.training.metrics = {"rmse"};
+  x.training.epochs = 3;
+  const auto result = test::train_on(2, x);
+  const auto& rows = result.data->test;
+  const auto network = make_model(result.resolved, shape_of(*result.data));
+  std::vector<float> predictions(rows.targets.size());
+  workspace memory;
+  network->predict(result.parameters.values(), rows.features, predictions, memory);
+  const auto sums = compare(predictions, rows.targets, 1);
+  EXPECT_NEAR(*result.summary.test_r2, *sums.r2(), 1e-6);
+  EXPECT_NEAR(*result.summary.metrics.at("test_rmse"), std::sqrt(*sums.mean_squared_error()), 1e-6);
+  EXPECT_GT(std::abs(*result.summary.test_loss - *sums.mean_squared_error()), 1e-3)
+    << "the loss is that of scaled targets";
 }
 
 TEST(training, the_first_epochs_loss_is_the_mean_over_its_steps_as_trained) {

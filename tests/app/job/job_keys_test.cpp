@@ -36,6 +36,18 @@ std::string complaint_about(const std::string& path, const std::string& value) {
   return found.empty() ? "" : found[0].why + (found[0].hint.empty() ? "" : "; " + found[0].hint);
 }
 
+TEST(job_keys, class_weights_are_named_or_listed) {
+  const auto named = with("training.class_weights", "{ No = 1, \"in part\" = 2.5 }");
+  EXPECT_EQ(named.training.class_weights,
+            (class_weight_options{class_weight_kind::list, {1, 2.5}, {"No", "in part"}}));
+  const auto& key = *find_job_key("training.class_weights");
+  EXPECT_EQ(with("training.class_weights", *key.get(named)), named) << "its text is read back";
+  EXPECT_EQ(with("training.class_weights", "[1, 2.5]").training.class_weights.names.size(), 0u);
+  EXPECT_NE(key.identity(named), key.identity(with("training.class_weights", "[1, 2.5]")));
+  EXPECT_EQ(complaint_about("training.class_weights", "{ No = \"much\" }"),
+            "expected a number, got the string \"much\"");
+}
+
 TEST(job_keys, paths_are_unique_and_sections_are_neighbours) {
   std::set<std::string> paths;
   std::vector<std::string> sections;

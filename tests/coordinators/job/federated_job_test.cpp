@@ -296,6 +296,7 @@ TEST(private_job, what_is_wrong_or_tells_of_clients_is_refused_by_its_key) {
     {"federated.evaluate_clients", [](job& x) { x.federated.evaluate_clients = true; }},
     {"federated.update_range", [](job& x) { x.federated.update_range = 1; }},
     {"data.standardize", [](job& x) { x.data.standardize = true; }},
+    {"data.target_scale", [](job& x) { x.data.target_scale = target_scale_kind::standardize; }},
     {"data.dense",
      [](job& x) { x.data.format = file_format::libsvm, x.data.dense = row_form::sparse; }},
     {"data.hash_bits", [](job& x) { x.data.format = file_format::libsvm, x.data.hash_bits = 10; }},

@@ -160,6 +160,69 @@ TEST(job_model, deviances_check_the_targets) {
             "model.loss: gamma needs targets above 0, the lowest is 0");
 }
 
+TEST(job_model, target_scales_check_the_targets_and_what_trains) {
+  using enum target_scale_kind;
+  auto x = synthetic(model_kind::neural_network);
+  const struct {
+    target_scale_kind scale;
+    loss_kind loss;
+    double lowest;
+    const char* problem;
+  } rows[] = {
+    {target_scale_kind::log, loss_kind::huber, 0.1, ""},
+    {target_scale_kind::log, loss_kind::squared, 0, "log needs targets above 0, the lowest is 0"},
+    {log1p, loss_kind::squared, -0.5, ""},
+    {log1p, loss_kind::squared, -1, "log1p needs targets above -1, the lowest is -1"},
+    {asinh, loss_kind::absolute, -1e6, ""},
+    {standardize, loss_kind::gamma, 1, "gamma is a loss of targets as they are"}};
+  for (const auto& row : rows) {
+    x.data.target_scale = row.scale;
+    x.model.loss = row.loss;
+    const std::string expected{row.problem};
+    EXPECT_EQ(key_of_problem(x, numbers(row.lowest)),
+              expected.empty() ? expected : "data.target_scale: " + expected);
+  }
+  x.model.loss.reset();
+  x.data.target_scale.reset();
+  EXPECT_EQ(key_of_problem(x, two_classes()), "") << "classes have no scale, by default";
+  x.data.target_scale = standardize;
+  EXPECT_EQ(key_of_problem(x, two_classes()),
+            "data.target_scale: the targets are classes, not numbers");
+}
+
+TEST(job_model, networks_scale_targets_by_default) {
+  using enum target_scale_kind;
+  const struct {
+    const char* what;
+    target_scale_kind expected;
+    void (*change)(job&);
+  } rows[] = {{"a network", standardize, [](job&) {}},
+              {"absolute", standardize, [](job& x) { x.model.loss = loss_kind::absolute; }},
+              {"layers", standardize,
+               [](job& x) {
+                 x.model.own = {"chain", {}};
+               }},
+              {"as asked", none, [](job& x) { x.data.target_scale = none; }},
+              {"a deviance", none, [](job& x) { x.model.loss = loss_kind::gamma; }},
+              {"a line", none, [](job& x) { x.model.kind = model_kind::linear_regression; }},
+              {"a solver", none, [](job& x) { x.optimizer.kind = optimizer_kind::gauss_newton; }},
+              {"an application's kind", none,
+               [](job& x) {
+                 x.model.own = {"mine", {}};
+               }},
+              {"clients", none, [](job& x) { x.training.strategy = strategy_kind::federated; }}};
+  for (const auto& row : rows) {
+    auto x = synthetic(model_kind::neural_network);
+    row.change(x);
+    EXPECT_EQ(target_scale_of(x), row.expected) << row.what;
+  }
+  const auto x = synthetic(model_kind::neural_network);
+  EXPECT_EQ(resolve(x, numbers(0), 1).data.target_scale, standardize);
+  EXPECT_FALSE(resolve(x, two_classes(), 1).data.target_scale);
+  EXPECT_NE(identity_text(resolve(x, numbers(0), 1), {}).find("data.target_scale = standardize"),
+            std::string::npos);
+}
+
 TEST(job_model, class_weights_balance_or_are_as_listed) {
   auto x = synthetic(model_kind::softmax_regression);
   const auto shape = two_classes();

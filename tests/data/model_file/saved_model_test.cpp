@@ -142,7 +142,7 @@ TEST(saved_model, predicts_raw_rows_as_worked_by_hand) {
   EXPECT_FLOAT_EQ(out[0], 0.5f);
   EXPECT_NEAR(out[2], 1 / (1 + std::exp(-1.0)), 1e-7);
   EXPECT_NEAR(out[3], 1 - 1 / (1 + std::exp(-1.0)), 1e-7);
-  EXPECT_EQ(likeliest_class(std::span{out}.first(2)), 0u) << "the first of equals";
+  EXPECT_EQ(decided_class(std::span{out}.first(2), {}), 0u) << "the first of equals";
   EXPECT_EQ(model.classes, (std::vector<std::string>{"no", "yes"}));
 }
 
@@ -191,14 +191,47 @@ TEST(saved_model, metadata_that_are_missing_are_named) {
 }
 
 TEST(saved_model, unknown_words_are_shown_beside_the_known_ones) {
-  EXPECT_EQ(complaint_with("format", "troupe-model-9"),
-            "the metadata's 'format' is 'troupe-model-9' instead of 'troupe-model-1'");
+  EXPECT_EQ(
+    complaint_with("format", "troupe-model-9"),
+    "the metadata's 'format' is 'troupe-model-9' instead of 'troupe-model-1' to 'troupe-model-4'");
   EXPECT_TRUE(complaint_with("kind", "oracle")
                 .starts_with("the metadata's 'kind' is 'oracle', which is none of: softmax"));
   EXPECT_TRUE(complaint_with("activation", "cube").starts_with("the metadata's 'activation' is"));
   EXPECT_TRUE(complaint_with("loss", "pride").starts_with("the metadata's 'loss' is 'pride'"));
   EXPECT_EQ(complaint_with("kind", "softmax-regression"),
             "a softmax-regression has one layer, this file has more");
+}
+
+TEST(saved_model, scales_and_thresholds_are_checked) {
+  const auto scaled = [](const std::string& kind, const std::string& deviation) {
+    auto file = regression_file(2);
+    file.metadata["target_scale"] = kind;
+    file.metadata["target_mean"] = "3f800000";
+    file.metadata["target_deviation"] = deviation;
+    return test::failure_of([&] { to_saved_model(std::move(file), "m"); }, "").reason();
+  };
+  EXPECT_TRUE(scaled("ln", "3f800000").starts_with("the metadata's 'target_scale' is 'ln', which"));
+  EXPECT_EQ(scaled("log", "00000000"),
+            "the metadata's 'target_deviation' holds a number that is not above 0");
+  EXPECT_EQ(scaled("log", "3f800000 3f800000"),
+            "the metadata's 'target_deviation' holds 2 numbers; the model has 1 targets");
+  const auto classes = [](const char* key, const char* value) {
+    auto file = small_file();
+    file.metadata["threshold"] = "3e800000";
+    file.metadata["threshold_class"] = "0";
+    file.metadata[key] = value;
+    return test::failure_of([&] { to_saved_model(std::move(file), "m"); }, "").reason();
+  };
+  EXPECT_EQ(classes("threshold_class", "2"),
+            "the metadata's 'threshold_class' is '2', none of two classes");
+  EXPECT_EQ(classes("threshold", "7fc00000"),
+            "the metadata's 'threshold' holds no finite number at position 0");
+  auto file = small_file();
+  file.metadata["threshold"] = "3e800000"; // 1 / 4
+  file.metadata["threshold_class"] = "0";
+  const auto model = to_saved_model(std::move(file), "m");
+  EXPECT_EQ(model.decide(std::vector{0.25f, 0.75f}), 0u);
+  EXPECT_EQ(model.decide(std::vector{0.24f, 0.76f}), 1u);
 }
 
 TEST(saved_model, names_must_be_as_many_as_the_model_has) {

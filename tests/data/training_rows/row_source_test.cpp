@@ -247,12 +247,14 @@ TEST(stored_source, gives_the_rows_that_are_in_memory) {
       const auto source = some_rows(labelled);
       const auto path = folder.path("rows");
       write_rows(path, source, 16);
-      prepare_options options{5, {kept, kept / 2}, true, 16};
+      prepare_options options{5, {kept, kept / 2}, true, 16, target_scale_kind::asinh};
       const auto in_memory =
         std::make_shared<const prepared_data>(prepare(dataset{source}, options));
       const auto in_file =
         std::make_shared<const prepared_data>(prepare_stored(rows_file{path}, options));
       EXPECT_EQ(in_file->features, in_memory->features) << "standardised by the same bits";
+      EXPECT_EQ(in_file->scale, in_memory->scale);
+      EXPECT_EQ(in_file->scale.is_none(), labelled);
       EXPECT_EQ(in_file->chunk_begins, in_memory->chunk_begins);
       EXPECT_EQ(in_file->test.labels, in_memory->test.labels);
       EXPECT_EQ(in_file->validation.targets, in_memory->validation.targets);

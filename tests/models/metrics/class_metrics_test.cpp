@@ -63,6 +63,7 @@ double value_of(const metric& x, const some_rows& rows) {
 std::vector<std::unique_ptr<metric>> all_of(size_t classes) {
   std::vector<std::unique_ptr<metric>> result;
   result.push_back(std::make_unique<auc_metric>(classes));
+  result.push_back(std::make_unique<average_precision_metric>(classes));
   result.push_back(std::make_unique<brier_metric>(classes));
   result.push_back(std::make_unique<calibration_metric>(classes));
   using enum confusion_metric::figure;
@@ -83,6 +84,8 @@ TEST(class_metrics, of_a_case_worked_by_hand) {
   EXPECT_EQ(auc.of_class(counts, 1), (auc_figure{0.75, 0}));
   EXPECT_EQ(auc.macro(counts), (auc_figure{0.75, 0}));
   EXPECT_EQ(auc.value(counts), 0.75);
+  // Class 1 by falling probability: found at 0.875, where all are right, and at 0.5, where two of three are.
+  EXPECT_DOUBLE_EQ(value_of(average_precision_metric{2}, x), (1 + 2.0 / 3) / 2);
   EXPECT_DOUBLE_EQ(value_of(brier_metric{2}, x),
                    (0.125 * 0.125 + 0.75 * 0.75 + 0.25 + 0.125 * 0.125) / 4);
   // Likeliest: 0.875 right twice; 0.75 wrong; 0.5 for the first class, wrong.
@@ -123,6 +126,11 @@ TEST(class_metrics, agree_with_numpy) {
       EXPECT_NEAR(found.value, reference["auc"][c].get<double>(), found.error_max + 1e-12);
       EXPECT_LT(found.error_max, 0.003);
     }
+    double precision = 0;
+    for (size_t c = x.classes == 2 ? 1 : 0; c < x.classes; ++c)
+      precision += reference["average_precision"][c].get<double>();
+    EXPECT_NEAR(value_of(average_precision_metric{x.classes}, x),
+                x.classes == 2 ? precision : precision / static_cast<double>(x.classes), 0.004);
     EXPECT_NEAR(value_of(brier_metric{x.classes}, x), reference["brier"].get<double>(), 1e-9);
     EXPECT_NEAR(value_of(calibration_metric{x.classes}, x),
                 reference["calibration_error"].get<double>(), 1e-9);
@@ -222,8 +230,9 @@ TEST(metric_set, tells_what_it_cannot_judge) {
   EXPECT_EQ(refusal_of({"auc"}, {100'000, loss_kind::categorical_cross_entropy}),
             "auc: there are too many classes for it");
   EXPECT_THROW(metrics().add<int>("accuracy", {}, {}, {}), std::invalid_argument);
-  EXPECT_TRUE(test::contains(refusal_of({"ROC"}, classes),
-                             "has no metric of kind 'ROC'; it has loss, accuracy, r2, auc, brier"));
+  EXPECT_TRUE(test::contains(
+    refusal_of({"ROC"}, classes),
+    "has no metric of kind 'ROC'; it has loss, accuracy, r2, auc, average-precision, brier"));
 }
 
 // Metrics against cases worked by hand and against NumPy.

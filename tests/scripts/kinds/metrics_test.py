@@ -13,7 +13,7 @@ from patience import HANG
 from tensorboard import tensorboard_points
 
 DIGITS = SOURCE / "examples" / "data" / "digits.csv.gz"
-METRICS = ("auc", "balanced-accuracy", "brier", "calibration-error", "macro-f1")
+METRICS = ("auc", "average-precision", "balanced-accuracy", "brier", "calibration-error", "macro-f1")
 COLUMNS = [f"{part}_{name.replace('-', '_')}" for part in ("test", "validation") for name in METRICS]
 JOB = f"""[data]
 file = "{DIGITS}"
@@ -59,7 +59,7 @@ class Metrics(JobTest):
         for part in ("test", "validation"):
             judged = self.result_of("evaluate", "run", "--rows", part)
             recalls = [one["recall"] for one in judged["classes"]]
-            for column, value in (("auc", judged["auc"]), ("brier", judged["brier"]),
+            for column, value in (("auc", judged["auc"]), ("average_precision", judged["average_precision"]), ("brier", judged["brier"]),
                                   ("calibration_error", judged["calibration_error"]),
                                   ("macro_f1", judged["macro"]["f1"]),
                                   ("balanced_accuracy", sum(recalls) / len(recalls))):
@@ -92,8 +92,47 @@ class Metrics(JobTest):
                 (['training.metrics=["auc", "auc"]'], "auc is named twice"),
                 (['training.metrics=["mae"]'], "mae: it judges numbers, and the targets are classes"),
                 (["data.test_fraction=0", "data.validation_fraction=0"], "there are no rows to judge"),
+                (["training.watch=rmse"], "rmse: it judges numbers, and the targets are classes"),
+                (["training.watch=r2"], "r2 is of numbers, and the targets are classes"),
+                (["training.watch=auk"], "did you mean 'auc'?"),
+                (["training.watch=auc", "training.target_loss=0.5"], "is a loss, and auc is watched"),
+                (["training.watch=auc", "training.metrics=[]", "data.test_fraction=0", "data.validation_fraction=0"],
+                 "no rows that are not trained on to judge auc by"),
+                (["training.watch=auc", "training.metrics=[]", "model.cuts=2", "parallel.tensor=2"],
+                 "of a model that is split"),
                 (["model.cuts=2", "parallel.tensor=2"], "of a model that is split")]:
             self.assertIn(why, json.dumps(self.refusal(*sets)), sets)
+
+    # ---- What is watched
+
+    def watched(self, name, *sets):
+        return self.train(name, "training.watch=brier", "training.metrics=[]", "training.evaluate_every=1",
+                          "optimizer.learning_rate=0.02", "training.epochs=40", "training.patience=4", *sets)
+
+    def test_the_watched_metric_decides_which_version_is_kept_and_when_it_ends(self):
+        for watch, sign in (("brier", 1), ("auc", -1), ("accuracy", -1)):
+            summary = self.watched(watch, f"training.watch={watch}", "training.epochs=300", "optimizer.learning_rate=0.05")
+            rows = rows_of(self.folder / watch)
+            figures = [sign * float(row[f"validation_{watch}"]) for row in rows]
+            best = figures.index(min(figures))
+            self.assertEqual(summary["best_version"], int(rows[best]["steps"]), watch)
+            self.assertEqual(summary["stopped_by"], "patience")
+            self.assertEqual(len(rows), best + 1 + 4, "patience is counted by it")
+        self.assertEqual(summary["validation_accuracy"], max(float(row["validation_accuracy"]) for row in rows))
+
+    def test_the_watched_version_is_the_same_however_it_is_trained(self):
+        expected = self.watched("one", "training.replicas=1", "optimizer.plateau.patience=1")
+        for number, more in enumerate((["training.replicas=3"], ["training.replicas=2", "training.consistency=synchronous"])):
+            result = self.watched(f"more{number}", "optimizer.plateau.patience=1", *more)
+            self.assertEqual(result["parameters_sha256"], expected["parameters_sha256"])
+        self.assertTrue(expected["rate_reductions"])
+        self.watched("resumed", "optimizer.plateau.patience=1", "checkpoint.every_steps=5", "training.epochs=3")
+        self.train("resumed", "training.watch=brier", "training.metrics=[]", "training.evaluate_every=1",
+                   "optimizer.learning_rate=0.02", "training.epochs=40", "training.patience=4",
+                   "optimizer.plateau.patience=1", "checkpoint.every_steps=5", more=["--resume"])
+        self.assertEqual(json.loads(self.read("resumed", "summary.json"))["parameters_sha256"],
+                         expected["parameters_sha256"])
+        self.assertEqual(rows_of(self.folder / "resumed"), rows_of(self.folder / "one"))
 
     # ---- The same whoever judges
 

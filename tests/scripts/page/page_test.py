@@ -146,6 +146,20 @@ class Browser(BrowserTest):
         self.expect_no_error()
         self.take_picture("page-finished")
 
+    def test_columns_that_a_model_goes_by_are_bars(self):
+        self.troupe("train", JOB, "--quiet", "--set", "output.directory=explained", "--set", "training.epochs=2")
+        found = self.result_of("importance", "explained", "--repeats", "1")
+        columns = sorted(found["columns"], key=lambda one: -one["loss"])
+        self.open(self.serve("watch", "explained", "--address", "0"))
+        bars = self.js("return [...document.querySelectorAll('rect[data-column]')]"
+                       ".map(x => [x.dataset.column, Number(x.getAttribute('width'))])")
+        self.assertEqual([name for name, _ in bars], [one["column"] for one in columns[:len(bars)]])
+        for (_, width), one in zip(bars, columns):
+            self.assertAlmostEqual(width, 240 * max(one["loss"], 0) / columns[0]["loss"], delta=1e-6)
+        self.assertIn("accuracy falls by", self.driver.find_element("id", "importance").text.lower())
+        self.expect_no_error()
+        self.take_picture("page-importance")
+
     def test_a_phone_needs_no_sideways_scrolling_and_keys_work(self):
         served = self.serve("watch", "run", "--address", "0")
         self.on_a_phone()

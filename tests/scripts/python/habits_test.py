@@ -71,6 +71,22 @@ class Habits(CommandTest):
         with self.assertRaisesRegex(TypeError, "no option 'alpha'$"):
             TroupeRegressor(alpha=1)
 
+    def test_a_threshold_finds_more_of_the_rare_class(self):
+        rows, classes = rare()
+        options = {"hidden": (), "epochs": 30, "validation_fraction": 0.3}
+        plain = TroupeClassifier(**options).fit(rows, classes)
+        for rule in ("f1", {"cost": 10}, {"precision": 0.4}):
+            chosen = TroupeClassifier(**options, threshold=rule).fit(rows, classes)
+            self.assertEqual(chosen.parameters_sha256_, plain.parameters_sha256_, "it is chosen afterwards")
+            self.assertGreater(recall_score(classes, chosen.predict(rows), pos_label="yes"),
+                               recall_score(classes, plain.predict(rows), pos_label="yes"), rule)
+            path = str(self.folder / "m.safetensors")
+            chosen.save(path)
+            np.testing.assert_array_equal(TroupeClassifier.load(path).predict(rows), chosen.predict(rows))
+            np.testing.assert_array_equal(pickle.loads(pickle.dumps(chosen)).predict(rows), chosen.predict(rows))
+        self.refused("no validation rows", TroupeClassifier(threshold="f1"), rows, classes)
+        self.refused("'recall' is none of", TroupeClassifier(threshold="recall"), rows, classes)
+
     def test_class_weight(self):
         rows, classes = rare()
         recalls = []

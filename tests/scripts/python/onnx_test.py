@@ -64,7 +64,7 @@ ERF = numpy.vectorize(math.erf)
 KINDS = {1: numpy.float32, 7: numpy.int64}
 OPERATORS = {
     "Identity": lambda x: x, "Add": numpy.add, "Sub": numpy.subtract, "Mul": numpy.multiply, "Div": numpy.divide,
-    "MatMul": numpy.matmul, "Relu": lambda x: numpy.maximum(x, 0), "Tanh": numpy.tanh, "Exp": numpy.exp,
+    "MatMul": numpy.matmul, "Relu": lambda x: numpy.maximum(x, 0), "Tanh": numpy.tanh, "Exp": numpy.exp, "Sinh": numpy.sinh,
     "Sigmoid": lambda x: 1 / (1 + numpy.exp(-x)), "Atan": numpy.arctan, "Erf": ERF, "Sqrt": numpy.sqrt,
     "Neg": numpy.negative, "Softplus": lambda x: numpy.logaddexp(0, x), "Softsign": lambda x: x / (1 + abs(x)),
     "Elu": lambda x: numpy.where(x > 0, x, numpy.expm1(numpy.minimum(x, 0))),
@@ -146,6 +146,8 @@ class Onnx(CommandTest):
         for loss in ("squared", "poisson"):
             self.expect_same(DIABETES + f'[model]\nkind = "linear-regression"\nloss = "{loss}"\n'
                              "[optimizer]\nlearning_rate = 0.0001\n" + SHORT, data)
+        for scale in ("standardize", "log", "log1p", "asinh"):
+            self.expect_same(DIABETES + f'target_scale = "{scale}"\n[model]\nhidden = [8]\n' + SHORT, data)
 
     def test_two_classes_by_every_link(self):
         rows = self.rows_of(SOURCE / "examples/data/iris.csv")

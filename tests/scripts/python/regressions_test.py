@@ -39,7 +39,7 @@ class Regressions(CommandTest):
             self.assertGreater(small.score(rows, targets), 0.99)
             self.assertAlmostEqual(large.score(rows, 1e5 * targets + 1e6), small.score(rows, targets), places=4)
             np.testing.assert_allclose(large.history_["train_loss"], small.history_["train_loss"], rtol=0.01, atol=1e-6)
-        self.assertLess(TroupeRegressor(**options, standardize=False).fit(rows, 1e5 * targets + 1e6)
+        self.assertLess(TroupeRegressor(**options, target_scale="none").fit(rows, 1e5 * targets + 1e6)
                         .score(rows, 1e5 * targets + 1e6), 0, "as they are, if that is asked for")
 
     def test_a_saved_model_predicts_in_the_unit_of_each_target(self):
@@ -63,6 +63,30 @@ class Regressions(CommandTest):
                             "training.epochs=3", "training.batch_size=32", "output.directory=run")
         model = TroupeRegressor(hidden=(16,), epochs=3, standardize=False).fit(rows, targets)
         self.assertEqual(result["parameters_sha256"], model.parameters_sha256_)
+
+    def test_skewed_targets_are_learned_by_their_logarithm(self):
+        rows, plain = plane()
+        prices = np.exp(3 * plain).astype(np.float32)
+        options = {"hidden": (16,), "epochs": 60}
+        by_log = TroupeRegressor(**options, target_scale="log").fit(rows, prices)
+        self.assertGreater(by_log.score(rows, prices), 0.97)
+        self.assertGreater(by_log.score(rows, prices), TroupeRegressor(**options).fit(rows, prices).score(rows, prices))
+        path = str(self.folder / "m.safetensors")
+        by_log.save(path)
+        np.testing.assert_array_equal(TroupeRegressor.load(path).predict(rows), by_log.predict(rows))
+        with self.assertRaisesRegex(ValueError, "log needs targets above 0, the lowest is -"):
+            TroupeRegressor(target_scale="log").fit(rows, plain)
+        with self.assertRaisesRegex(ValueError, "target_scale: 'ln' is none of"):
+            TroupeRegressor(target_scale="ln").fit(rows, prices)
+
+    def test_a_line_by_gradients_is_as_good_as_least_squares(self):
+        from sklearn.datasets import load_diabetes
+        from sklearn.linear_model import LinearRegression
+        rows, targets = load_diabetes(return_X_y=True)
+        line = LinearRegression().fit(rows, targets).score(rows, targets)
+        self.assertGreater(TroupeRegressor(hidden=()).fit(rows, targets).score(rows, targets), line - 0.01)
+        solved = TroupeRegressor(hidden=(), optimizer="closed-form").fit(rows, targets)
+        self.assertAlmostEqual(solved.score(rows, targets), line, places=4)
 
     def test_without_hidden_layers_the_closed_form_solves_them(self):
         rows, targets = plane()
