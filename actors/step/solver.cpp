@@ -3,6 +3,7 @@
 #include "actors/base/job_rows.hpp"
 #include "actors/base/version_buffers.hpp"
 #include "models/base/copy_values.hpp"
+#include "models/losses/row_losses.hpp"
 #include "models/math/lanes.hpp"
 #include "models/math/tree_accumulator.hpp"
 #include "models/solvers/least_squares.hpp"
@@ -119,12 +120,9 @@ void solver_state::solve(std::span<float> next) {
   // A sample's loss is the mean over its targets; the penalty is l2/2 beside the mean loss.
   options.penalty = options_.optimizer.l2 / 2 * static_cast<double>(rows.row_count) *
                     static_cast<double>(target_count);
-  const auto& scale = options_.network->loss_with_constants().scale;
-  std::vector<float> scaled;
-  for (size_t i = 0; i < rows.targets.size() && !scale.is_none(); ++i)
-    scaled.push_back(scale.scaled(rows.targets[i], i % target_count));
-  if (!scaled.empty())
-    rows.targets = scaled;
+  std::vector<float> room;
+  rows.targets = detail::compared_targets(options_.network->loss_with_constants().scale,
+                                          rows.targets, target_count, room);
   copy_values(least_squares(rows, feature_count, target_count, options), next.begin());
 }
 

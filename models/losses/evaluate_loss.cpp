@@ -7,8 +7,10 @@
 #include "models/math/lanes.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -35,18 +37,26 @@ batch_sums regression(const loss_options& loss, const batch& rows, std::span<con
   require_size("targets", scores.size(), rows.targets.size());
   if (!loss.class_weights.empty())
     throw std::invalid_argument("loss: class weights, but targets that are no classes");
-  if (score_count == 1 && rows.weights.empty())
-    return detail::regression_column(loss, scores, rows.targets, derivative.data());
+  std::vector<float> room;
+  const auto targets = detail::compared_targets(loss.scale, rows.targets, score_count, room);
+  const auto squares = loss.scale.is_none()
+                         ? std::nullopt
+                         : std::optional{detail::squared_errors(loss.scale, scores, score_count,
+                                                                rows.targets, 0, score_count)};
   batch_sums sums;
-  for (size_t i = 0; i < rows.row_count; ++i) {
-    const auto start = i * score_count;
-    const auto out = derivative.subspan(start, score_count);
-    auto row =
-      detail::regression_row(loss, scores.subspan(start, score_count),
-                             rows.targets.subspan(start, score_count), 0, score_count, out.data());
-    detail::apply_weight(loss, rows, i, 0, row, out);
-    sums = sums + row;
-  }
+  if (score_count == 1 && rows.weights.empty())
+    sums = detail::regression_column(loss, scores, targets, derivative.data());
+  else
+    for (size_t i = 0; i < rows.row_count; ++i) {
+      const auto start = i * score_count;
+      const auto out = derivative.subspan(start, score_count);
+      auto row =
+        detail::regression_row(loss, scores.subspan(start, score_count),
+                               targets.subspan(start, score_count), score_count, out.data());
+      detail::apply_weight(loss, rows, i, 0, row, out);
+      sums = sums + row;
+    }
+  sums.squared_error_sum = squares.value_or(sums.squared_error_sum);
   return sums;
 }
 

@@ -5,7 +5,6 @@
 #include "models/math/lanes.hpp"
 
 #include <stdexcept>
-#include <vector>
 
 namespace troupe::detail {
 
@@ -133,51 +132,38 @@ TROUPE_MULTIVERSION batch_sums sums_of_column(const loss_options& loss, const fl
     });
 }
 
-/// Targets as the loss compares them, and the squared errors of what the scores predict, in the targets' unit.
-struct scaled_targets {
-  std::vector<float> values;
-  double squared_error_sum;
-
-  /// `number_of(i)`: of the target that value i is.
-  template <class Number>
-  scaled_targets(const target_scale& scale, std::span<const float> scores,
-                 std::span<const float> targets, Number number_of) {
-    for (size_t i = 0; i < targets.size(); ++i)
-      values.push_back(scale.scaled(targets[i], number_of(i)));
-    squared_error_sum = lane_sum<double>(targets.size(), [&](size_t i) {
-      const double error =
-        static_cast<double>(scale.unscaled(scores[i], number_of(i))) - targets[i];
-      return error * error;
-    });
-  }
-};
-
 } // namespace
+
+std::span<const float> compared_targets(const target_scale& scale, std::span<const float> targets,
+                                        size_t target_count, std::vector<float>& room) {
+  if (scale.is_none())
+    return targets;
+  room.resize(targets.size());
+  for (size_t i = 0; i < targets.size(); ++i)
+    room[i] = scale.scaled(targets[i], i % target_count);
+  return room;
+}
+
+double squared_errors(const target_scale& scale, std::span<const float> scores, size_t width,
+                      std::span<const float> targets, size_t first, size_t target_count) {
+  return lane_sum<double>(scores.size(), [&](size_t i) {
+    const auto t = first + i % width;
+    const double error = static_cast<double>(scale.unscaled(scores[i], t)) -
+                         static_cast<double>(targets[i / width * target_count + t]);
+    return error * error;
+  });
+}
 
 batch_sums regression_column(const loss_options& loss, std::span<const float> scores,
                              std::span<const float> targets, float* derivative) {
-  if (loss.scale.is_none())
-    return sums_of_column(loss, scores.data(), targets.data(), derivative, scores.size());
-  const scaled_targets scaled{loss.scale, scores, targets, [](size_t) { return size_t{0}; }};
-  auto sums = sums_of_column(loss, scores.data(), scaled.values.data(), derivative, scores.size());
-  sums.squared_error_sum = scaled.squared_error_sum;
-  return sums;
+  return sums_of_column(loss, scores.data(), targets.data(), derivative, scores.size());
 }
 
 batch_sums regression_row(const loss_options& loss, std::span<const float> scores,
-                          std::span<const float> targets, size_t first, size_t score_count,
-                          float* derivative) {
-  const auto against = [&](std::span<const float> compared) {
-    return with_loss(loss, [&](auto function) {
-      return sum_of_row(function, scores, compared, score_count, derivative);
-    });
-  };
-  if (loss.scale.is_none())
-    return against(targets);
-  const scaled_targets scaled{loss.scale, scores, targets, [=](size_t i) { return first + i; }};
-  auto sums = against(scaled.values);
-  sums.squared_error_sum = scaled.squared_error_sum;
-  return sums;
+                          std::span<const float> targets, size_t score_count, float* derivative) {
+  return with_loss(loss, [&](auto function) {
+    return sum_of_row(function, scores, targets, score_count, derivative);
+  });
 }
 
 namespace {

@@ -7,14 +7,23 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace troupe::detail {
 
-/// A regression's loss of one row, U of its C scores, from number `first` on, against as many targets, as
-/// their share of the mean over all C; `derivative` (U) may be the scores.
+/// Targets (N x T) as a loss with this scale compares them: the given ones, or scaled ones in `room`.
+std::span<const float> compared_targets(const target_scale& scale, std::span<const float> targets,
+                                        size_t target_count, std::vector<float>& room);
+
+/// Squared errors of what scores (N x U) predict by a scale that is not none, in the targets' unit; U targets of
+/// each row from number `first` on, of N x T.
+double squared_errors(const target_scale& scale, std::span<const float> scores, size_t width,
+                      std::span<const float> targets, size_t first, size_t target_count);
+
+/// A regression's loss of one row, U of its C scores against as many compared targets, as their share of the mean
+/// over all C; `derivative` (U) may be the scores.
 batch_sums regression_row(const loss_options& loss, std::span<const float> scores,
-                          std::span<const float> targets, size_t first, size_t score_count,
-                          float* derivative);
+                          std::span<const float> targets, size_t score_count, float* derivative);
 
 /// A regression's losses of R rows with one score each (R); `derivative` (R) may be the scores.
 batch_sums regression_column(const loss_options& loss, std::span<const float> scores,

@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 namespace troupe {
 
@@ -81,15 +82,23 @@ batch_sums split_regression(const loss_options& loss, const batch& rows, const s
   if (!loss.class_weights.empty())
     throw std::invalid_argument("split loss: class weights, but targets that are no classes");
   detail::require_weights(rows);
+  std::vector<float> room;
+  const auto targets = detail::compared_targets(loss.scale, rows.targets, part.score_count, room);
+  const auto squares =
+    loss.scale.is_none()
+      ? std::nullopt
+      : std::optional{detail::squared_errors(loss.scale, part.scores, width, rows.targets,
+                                             part.units.begin, part.score_count)};
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto own = part.scores.subspan(i * width, width);
     auto row = detail::regression_row(
-      loss, own, rows.targets.subspan(i * part.score_count + part.units.begin, width),
-      part.units.begin, part.score_count, own.data());
+      loss, own, targets.subspan(i * part.score_count + part.units.begin, width), part.score_count,
+      own.data());
     detail::apply_weight(loss, rows, i, 0, row, own);
     sums = sums + row;
   }
+  sums.squared_error_sum = squares.value_or(sums.squared_error_sum);
   if (part.units.begin > 0)
     sums.sample_count = 0;
   return sums;
