@@ -292,7 +292,7 @@ int generate(const predict_arguments& x) {
 /// The named file, or that of the run.
 rows_in_file rows_for(const predict_arguments& x) {
   if (x.rows.empty())
-    return {x.data, {}};
+    return {0, x.data, {}};
   refuse_data_options(x.data);
   return file_of_run(run_folder_of(x.model_file), part_option(x.rows));
 }
@@ -368,6 +368,12 @@ int predict_command(const predict_arguments& arguments) {
     out.write(predictions, part.kept_cells);
     unfit += unfit_rows(predictions, model.prediction_count());
   }
+  if (chosen.are_of_part && row != chosen.row_count)
+    throw failure(failure_code::mismatch,
+                  "the file has " + std::to_string(row) +
+                    " rows for this model, and training saw " + std::to_string(chosen.row_count) +
+                    ": which of them are of the part is not known",
+                  chosen.data.file, "name a data file in place of --rows");
   out.finish();
   rows.warn();
   warn_of_unfit(unfit, model);

@@ -127,16 +127,21 @@ rows_in_file file_of_run(const std::string& folder, row_part part) {
   const auto [x, data] = data_of_run(folder, part);
   rows_in_file result;
   result.data.file = x.file;
-  if (x.file.empty() || !data.part_of)
+  if (x.file.empty() || !data.part_of || x.format == file_format::text)
     throw failure(failure_code::usage, "the run's rows are in no file of their own", folder,
                   "name a data file");
   const auto& own = part == row_part::test ? x.test_file : x.validation_file;
   if (part != row_part::train && !own.empty()) {
     result.data.file = own;
     result.are_of_part = [](size_t) { return true; };
+    result.row_count = (part == row_part::test ? data.test : data.validation).row_count;
   } else {
     result.are_of_part = [part, of = data.part_of](size_t row) { return of(row) == part; };
     result.data.labels_file = x.labels_file;
+    result.row_count = data.train.row_count;
+    for (const auto& [rows, file] :
+         {std::pair{&data.test, &x.test_file}, std::pair{&data.validation, &x.validation_file}})
+      result.row_count += file->empty() ? rows->row_count : 0;
   }
   if (x.format != file_format::by_name)
     result.data.format = name_of(x.format);

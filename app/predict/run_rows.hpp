@@ -41,7 +41,8 @@ run_rows rows_of_run(const std::string& folder, row_part part);
 
 /// The same rows as they stand in their file.
 struct rows_in_file {
-  data_arguments data; ///< to open it with
+  size_t row_count = 0; ///< of the file, without those that training dropped
+  data_arguments data;  ///< to open it with
   std::function<bool(size_t row)>
     are_of_part; ///< of rows that training did not drop, counted from 0, by rising numbers
 };

@@ -103,6 +103,15 @@ class Predictions(JobTest):
                 (["run", "--rows", "test", "--keep", "id", "-o", "out.npy"], 2, "numbers alone")]:
             self.assertIn(why, self.troupe("predict", *words, code=code).stderr, words)
 
+    def test_rows_of_a_text_are_refused_as_its_file_has_others(self):
+        self.write("some.txt", "what is said is said again, and again. " * 30)
+        self.write("text.toml", '[data]\nfile = "some.txt"\nformat = "text"\nwindow = 4\nstride = 3\n'
+                   'test_fraction = 0.2\n[model]\nkind = "chain"\nlayers = "embedding categories=30 width=4"\n'
+                   '[training]\nepochs = 1\n')
+        self.troupe("train", "text.toml", "--quiet", "--set", "output.directory=text")
+        self.assertIn("in no file of their own",
+                      self.troupe("predict", "text", "--rows", "test", code=2).stderr)
+
     # ---- Importance
 
     def test_importance_is_of_columns_and_the_same_for_any_replicas(self):
