@@ -62,6 +62,8 @@ struct job_proposal {
 constexpr size_t classes_max = 20;
 /// With fewer rows the job keeps none aside for early stopping, and a look at networks tells little.
 constexpr uint64_t rows_for_validation = 300, rows_for_look = 300;
+/// With more a look takes longer than somebody waits for a first job.
+constexpr uint64_t rows_for_look_max = 200'000;
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -425,7 +427,7 @@ int init_command(const init_arguments& x) {
   auto proposal = proposal_for(facts, x);
   const auto output = output_of(x);
   auto text = proposed_job(facts, proposal, name_from(output, x.file), output);
-  if (facts.is_whole && facts.row_count >= rows_for_look) {
+  if (facts.is_whole && facts.row_count >= rows_for_look && facts.row_count <= rows_for_look_max) {
     auto linear = job_of(text, output, header);
     linear.model.hidden.clear();
     proposal.look.emplace(linear, proposal.has_classes);

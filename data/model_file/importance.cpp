@@ -9,6 +9,7 @@
 #include <exception>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 namespace troupe {
@@ -113,8 +114,11 @@ void share_out(size_t count, size_t threads, MakeRows make_rows, Work work) {
   };
   {
     std::vector<std::jthread> others;
-    for (size_t i = 1; i < std::min(threads, count); ++i)
-      others.emplace_back(run);
+    try {
+      for (size_t i = 1; i < std::min(threads, count); ++i)
+        others.emplace_back(run);
+    } catch (const std::system_error&) { // no more threads: those that there are do it
+    }
     run();
   }
   if (first)
