@@ -99,6 +99,9 @@ const std::map<std::string, setter>& setters() {
                            : std::pair<py::handle, py::handle>{v, {}};
        training.threshold = named_value<threshold_kind>(rule.first);
        const bool is_cost = training.threshold == threshold_kind::cost;
+       if ((is_cost || training.threshold == threshold_kind::precision) !=
+           (rule.second.ptr() != nullptr))
+         throw py::value_error("write 'f1', {'precision': 0.9} or {'cost': 10}");
        if (rule.second)
          (is_cost ? training.cost : training.precision) = rule.second.template cast<double>();
      }},

@@ -14,9 +14,8 @@ FIGURES = (("seconds", "", None), ("learning_rate", "learning_rate", None), ("tr
            ("validation_loss", "loss/validation", False), ("validation_accuracy", "accuracy/validation", True),
            ("validation_r2", "r2/validation", True))
 # Whether more of it is better, by what a figure is called without its part ("test_", "validation_").
-MORE_IS_BETTER = {"loss": False, "accuracy": True, "r2": True, "auc": True, "average_precision": True, "f1": True, "precision": True,
-                  "recall": True, "macro_f1": True, "balanced_accuracy": True, "brier": False, "calibration_error": False,
-                  "mae": False, "rmse": False}
+MORE_IS_BETTER = {"loss": False, "accuracy": True, "r2": True, "auc": True, "average_precision": True, "macro_f1": True,
+                  "balanced_accuracy": True, "brier": False, "calibration_error": False, "mae": False, "rmse": False}
 COLUMNS = ["epoch", "steps", *(name for name, _, _ in FIGURES)]
 HASHES = ["parameters_hash", "state_hash"]
 
@@ -91,13 +90,10 @@ class Watched:
 
     def __init__(self, keys):
         self.name = (keys.get("training.watch") or "loss").strip("\"'").replace("-", "_")
-        part, _, rest = self.name.partition("_")
-        if part in self.PARTS:
-            self.name = rest
         if self.name not in MORE_IS_BETTER:
             raise Failure("usage", f"trials cannot be ranked by {self.name}: whether more of it is better is not known",
                           "training.watch", "watch one of " + ", ".join(x.replace("_", "-") for x in MORE_IS_BETTER))
-        self.columns = [f"{x}_{self.name}" for x in self.PARTS if x == part or part not in self.PARTS]
+        self.columns = [f"{part}_{self.name}" for part in self.PARTS]
         self.sign = -1 if MORE_IS_BETTER[self.name] else 1  # of what is ranked, the least first
 
     def column(self, rows):

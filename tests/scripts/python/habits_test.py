@@ -86,6 +86,8 @@ class Habits(CommandTest):
             np.testing.assert_array_equal(pickle.loads(pickle.dumps(chosen)).predict(rows), chosen.predict(rows))
         self.refused("no validation rows", TroupeClassifier(threshold="f1"), rows, classes)
         self.refused("'recall' is none of", TroupeClassifier(threshold="recall"), rows, classes)
+        for wrong in ("precision", {"f1": 0.5}):
+            self.refused("threshold: write 'f1', ", TroupeClassifier(threshold=wrong), rows, classes)
 
     def test_class_weight(self):
         rows, classes = rare()
