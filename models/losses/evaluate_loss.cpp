@@ -7,7 +7,6 @@
 #include "models/math/lanes.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -40,9 +39,9 @@ batch_sums regression(const loss_options& loss, const batch& rows, std::span<con
   std::vector<float> room;
   const auto targets = detail::compared_targets(loss.scale, rows.targets, score_count, room);
   const auto squares = loss.scale.is_none()
-                         ? std::nullopt
-                         : std::optional{detail::squared_errors(loss.scale, scores, score_count,
-                                                                rows.targets, 0, score_count)};
+                         ? 0
+                         : detail::squared_errors(loss.scale, scores, score_count, rows.targets, 0,
+                                                  score_count);
   batch_sums sums;
   if (score_count == 1 && rows.weights.empty())
     sums = detail::regression_column(loss, scores, targets, derivative.data());
@@ -56,7 +55,8 @@ batch_sums regression(const loss_options& loss, const batch& rows, std::span<con
       detail::apply_weight(loss, rows, i, 0, row, out);
       sums = sums + row;
     }
-  sums.squared_error_sum = squares.value_or(sums.squared_error_sum);
+  if (!loss.scale.is_none())
+    sums.squared_error_sum = squares;
   return sums;
 }
 

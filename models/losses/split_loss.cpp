@@ -84,11 +84,10 @@ batch_sums split_regression(const loss_options& loss, const batch& rows, const s
   detail::require_weights(rows);
   std::vector<float> room;
   const auto targets = detail::compared_targets(loss.scale, rows.targets, part.score_count, room);
-  const auto squares =
-    loss.scale.is_none()
-      ? std::nullopt
-      : std::optional{detail::squared_errors(loss.scale, part.scores, width, rows.targets,
-                                             part.units.begin, part.score_count)};
+  const auto squares = loss.scale.is_none()
+                         ? 0
+                         : detail::squared_errors(loss.scale, part.scores, width, rows.targets,
+                                                  part.units.begin, part.score_count);
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto own = part.scores.subspan(i * width, width);
@@ -98,7 +97,8 @@ batch_sums split_regression(const loss_options& loss, const batch& rows, const s
     detail::apply_weight(loss, rows, i, 0, row, own);
     sums = sums + row;
   }
-  sums.squared_error_sum = squares.value_or(sums.squared_error_sum);
+  if (!loss.scale.is_none())
+    sums.squared_error_sum = squares;
   if (part.units.begin > 0)
     sums.sample_count = 0;
   return sums;
