@@ -7,9 +7,11 @@
 #include "actors/embed/estimator.hpp"
 #include "actors/protocol/training_progress.hpp"
 #include "app/predict/model_rows.hpp"
+#include "data/model_file/safetensors.hpp"
 #include "data/records/history_figures.hpp"
 #include "data/text/failure.hpp"
 #include "models/base/copy_values.hpp"
+#include "models/network/start_values.hpp"
 #include "models/segments/segment_chain.hpp"
 #include "troupe/version.hpp"
 
@@ -17,6 +19,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -45,6 +48,14 @@ Enum named_value(const py::handle& value) {
   if (const auto found = from_name<Enum>(name))
     return *found;
   throw py::value_error("'" + name + "' is none of " + all_names<Enum>());
+}
+
+/// A dict of texts, in its order.
+tensor_names names_in(const py::handle& given) {
+  tensor_names result;
+  for (const auto& [own, other] : given.cast<py::dict>())
+    result.emplace_back(own.cast<std::string>(), other.cast<std::string>());
+  return result;
 }
 
 using setter = void (*)(estimator_options&, const py::handle&);
@@ -105,6 +116,30 @@ const std::map<std::string, setter>& setters() {
        if (rule.second)
          (is_cost ? training.cost : training.precision) = rule.second.template cast<double>();
      }},
+    {"start_from",
+     [](auto& x, auto& v) {
+       auto& start = x.model;
+       if (!py::isinstance<py::dict>(v)) {
+         start.start_from =
+           py::module_::import("os").attr("fspath")(v).template cast<std::string>();
+         return;
+       }
+       for (const auto& [key, value] : v.template cast<py::dict>())
+         if (const auto name = key.template cast<std::string>(); name == "path")
+           start.start_from =
+             py::module_::import("os").attr("fspath")(value).template cast<std::string>();
+         else if (name == "names")
+           start.start_names = names_in(value);
+         else if (name == "fresh" || name == "ignore")
+           (name == "fresh" ? start.start_fresh : start.start_ignore) =
+             value.template cast<std::vector<std::string>>();
+         else
+           throw py::value_error("no key '" + name + "': there are path, fresh, ignore and names");
+       if (start.start_from.empty())
+         throw py::value_error("a dict needs the key 'path'");
+     }},
+    {"freeze",
+     [](auto& x, auto& v) { x.training.freeze = v.template cast<std::vector<std::string>>(); }},
     {"random_state", [](auto& x, auto& v) { x.seed = v.template cast<uint64_t>(); }}};
   return table;
 }
@@ -222,12 +257,11 @@ dataset rows_of(const py::object& given) {
   return result;
 }
 
-/// Class numbers (N) of so many classes, or, with 0 of them, numbers (N x T).
-void add_targets(const py::object& given, size_t class_count, dataset& out) {
-  if (class_count > 0) {
+/// Class numbers (N) of these classes, or, without any, numbers (N x T).
+void add_targets(const py::object& given, std::vector<std::string> classes, dataset& out) {
+  if (!classes.empty()) {
     out.labels = values_of<int32_t>(given);
-    for (size_t i = 0; i < class_count; ++i)
-      out.classes.push_back(std::to_string(i));
+    out.classes = std::move(classes);
     out.target_names = {"label"};
     return;
   }
@@ -257,11 +291,11 @@ public:
   }
 
   /// `weights`: N, or None. `names`: of the features; none where rows are sparse.
-  void fit(const py::object& features, const py::object& targets, size_t class_count,
+  void fit(const py::object& features, const py::object& targets, std::vector<std::string> classes,
            const py::object& weights, const std::vector<std::string>& names,
            std::vector<py::function> callbacks) {
     auto rows = rows_of(features);
-    add_targets(targets, class_count, rows);
+    add_targets(targets, std::move(classes), rows);
     if (!weights.is_none())
       rows.weights = values_of<float>(weights);
     rows.feature_names = names;
@@ -269,10 +303,8 @@ public:
     if (!rows.is_classification() && options.model.hidden.empty() && !options.model.own.is_set() &&
         scope_of(options.optimizer.kind) == optimizer_scope::solver)
       options.model.kind = model_kind::linear_regression; // the same model, which solvers know
-    if (start_) {
+    if (start_)
       options.start = &start_->model();
-      rows.classes = options.start->classes;
-    }
     python_watch watch{std::move(callbacks)};
     options.on_progress = [&](const training_progress& news) { watch.on_progress(news); };
     options.stop_requested = [&] { return watch.stop_requested(); };
@@ -335,14 +367,46 @@ public:
             remarks};
   }
 
-  /// Classes are called `classes` in the file, in place of their numbers.
-  void save(const std::string& path, const std::optional<std::string>& classes) const {
+  void save(const std::string& path) const {
     const auto& model = learned().model();
-    auto metadata = model.metadata;
-    if (classes)
-      metadata["classes"] = *classes;
     const py::gil_scoped_release unlocked;
-    write_safetensors(path, model.network->layout(), stored_tensor{model.parameters}, metadata);
+    write_safetensors(path, model.network->layout(), stored_tensor{model.parameters},
+                      model.metadata);
+  }
+
+  /// Parameters by name, as PyTorch orders their values. `names`: ours, each with another. `like`: names and shapes of
+  /// another model's tensors, whose names they get; empty: ours, or those of `names`.
+  std::vector<std::pair<std::string, py::array_t<float>>>
+  tensors(const py::dict& names,
+          const std::vector<std::pair<std::string, std::vector<size_t>>>& like) const {
+    const auto& network = *learned().model().network;
+    const auto& layout = network.layout();
+    start_options options;
+    options.start_names = names_in(names);
+    parameter_layout theirs;
+    for (const auto& [name, shape] : like)
+      theirs.add(name, shape.empty() ? std::vector<size_t>{1} : shape);
+    for (size_t i = 0; i < layout.tensors().size() && like.empty(); ++i) {
+      const auto& own = layout.tensors()[i].name;
+      const auto named =
+        std::ranges::find(options.start_names, own, &tensor_names::value_type::first);
+      theirs.add(named == options.start_names.end() ? own : named->second, torch_shape(network, i));
+    }
+    const auto match = match_tensors(network, theirs, options, true);
+    if (!match.problem.empty())
+      throw py::value_error(match.problem + "; " + match.hint);
+    std::vector<float> logical(layout.size());
+    layout.to_logical(learned().model().parameters.values(), logical);
+    std::vector<std::pair<std::string, py::array_t<float>>> result;
+    for (const auto& [own, other] : match.pairs) {
+      const auto& here = layout.tensors()[own];
+      const auto& there = theirs.tensors()[other];
+      py::array_t<float> values{there.shape};
+      to_torch(network, own, std::span{logical}.subspan(here.offset, here.size),
+               {values.mutable_data(), there.size});
+      result.emplace_back(there.name, std::move(values));
+    }
+    return result;
   }
 
   const estimator& learned() const {
@@ -363,6 +427,18 @@ py::list history_of(const python_estimator& x) {
   for (const auto& row : x.learned().history())
     result.append(row_of(row));
   return result;
+}
+
+void save_tensors(const std::string& path,
+                  const std::vector<std::pair<std::string, float_array>>& tensors) {
+  parameter_layout layout;
+  std::vector<float> values;
+  for (const auto& [name, tensor] : tensors) {
+    const std::vector<size_t> shape{tensor.shape(), tensor.shape() + tensor.ndim()};
+    layout.add(name, shape.empty() ? std::vector<size_t>{1} : shape);
+    values.insert(values.end(), tensor.data(), tensor.data() + tensor.size());
+  }
+  write_safetensors(path, layout, values, {});
 }
 
 void translate(std::exception_ptr thrown) {
@@ -391,18 +467,20 @@ void translate(std::exception_ptr thrown) {
 PYBIND11_MODULE(_troupe, module) {
   using troupe::python_estimator;
   module.attr("version") = TROUPE_VERSION;
+  module.def("save_tensors", &troupe::save_tensors, py::arg("path"), py::arg("tensors"));
   py::register_exception_translator(&troupe::translate);
   py::class_<python_estimator>(module, "Estimator")
     .def(py::init(
       [](const py::kwargs& options) { return python_estimator{troupe::options_of(options)}; }))
     .def_static("load", &python_estimator::load, py::arg("path"))
     .def("start_from", &python_estimator::start_from, py::arg("other"))
-    .def("fit", &python_estimator::fit, py::arg("features"), py::arg("targets"),
-         py::arg("class_count"), py::arg("weights"), py::arg("feature_names"), py::arg("callbacks"))
+    .def("fit", &python_estimator::fit, py::arg("features"), py::arg("targets"), py::arg("classes"),
+         py::arg("weights"), py::arg("feature_names"), py::arg("callbacks"))
     .def("predict", &python_estimator::predict, py::arg("features"))
     .def("predict_file", &python_estimator::predict_file, py::arg("path"), py::arg("header"),
          py::arg("is_plain"))
-    .def("save", &python_estimator::save, py::arg("path"), py::arg("classes") = py::none())
+    .def("save", &python_estimator::save, py::arg("path"))
+    .def("tensors", &python_estimator::tensors, py::arg("names"), py::arg("like"))
     .def("history", &troupe::history_of)
     .def_property_readonly("has_model", &python_estimator::has_model)
     .def_property_readonly(

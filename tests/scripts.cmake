@@ -70,7 +70,7 @@ if(TROUPE_BUILD_COMMAND)
     cluster_faults cluster_modes cluster_namespaces cluster_placements cluster_refusals cluster_wire deploy
     disk/checkpoint_disk disk/faulty_files examples/digits examples/linear_examples examples/mnist examples/modes
     explain/hangs flight/flight hung_threads impostors keys/key_effects kinds/layers kinds/metrics kinds/own_kinds
-    kinds/plateau kinds/rare_classes large_model launch missing_nodes model_commands page/page page/timeline
+    kinds/plateau kinds/rare_classes kinds/start large_model launch missing_nodes model_commands page/page page/timeline
     page_faults:page/faults page_visitors:page/visitors practice/practice predictions:rows/predictions
     private_runs:federated/private federated/private_walk resume rows/cells rows/columns rows/rows
     rows/tables signals ssh_launch status surroundings sweep/sweep table_pipelines:rows/pipelines
@@ -79,7 +79,8 @@ if(TROUPE_BUILD_COMMAND)
   troupe_command_test(cluster_random ${TROUPE_PYTHON} -B ${here}/scripts/cluster_random_test.py ${folders} 1 101)
   if(TROUPE_BUILD_PYTHON)
     troupe_script_tests(python/python python/onnx python_regressions:python/regressions
-                         python_habits:python/habits python_named_rows:python/named_rows)
+                         python_habits:python/habits python_named_rows:python/named_rows
+                         python_torch:python/torch)
   endif()
 
   set(troupe $<TARGET_FILE:troupe_command>)

@@ -70,43 +70,9 @@ job job_of(const estimator_options& options) {
   result.optimizer = options.optimizer;
   result.training = options.training;
   for (const auto& problem : problems(result))
-    if (problem.key != "data.file") // the rows are in memory
+    if (problem.key != "data.file" && // the rows are in memory
+        (problem.key != "model.start_from" || !options.start))
       throw failure(failure_code::bad_job, problem.key + ": " + problem.why, {}, problem.hint);
-  return result;
-}
-
-/// Puts the rows on the scale of the model that training begins from.
-void standardize_as(const saved_model& start, dataset& rows) {
-  if (rows.is_classification() && rows.classes != start.classes)
-    throw failure(failure_code::bad_data, "the classes are not those of the model to start from",
-                  {}, "give it rows of the same classes, or begin anew");
-  const auto& map = start.features;
-  if (map.empty())
-    return;
-  if (map.deviation.size() != rows.feature_count || rows.is_sparse() != map.mean.empty())
-    throw failure(failure_code::bad_data,
-                  "the model to start from has " + std::to_string(map.deviation.size()) +
-                    (map.mean.empty() ? " sparse" : "") + " features, these rows have " +
-                    std::to_string(rows.feature_count) + (rows.is_sparse() ? " sparse ones" : ""),
-                  {}, "give it rows of the same kind, or begin anew");
-  if (rows.is_sparse())
-    standardize(map, rows.sparse.features, rows.sparse.values);
-  else
-    standardize(map, rows.features);
-}
-
-/// Its targets are learned as they were before: on the same scale.
-std::shared_ptr<const start_values> start_of(const saved_model& model) {
-  const auto& layout = model.network->layout();
-  auto result = std::make_shared<start_values>();
-  result->layout = layout;
-  result->values.resize(layout.size());
-  layout.to_logical(model.parameters.values(), result->values);
-  result->scale = model.network->loss_with_constants().scale;
-  sha256 digest;
-  for (const auto* numbers : {&result->values, &result->scale.mean, &result->scale.deviation})
-    digest.update(std::as_bytes(std::span{*numbers}));
-  result->sha256 = digest.hex();
   return result;
 }
 
@@ -170,18 +136,11 @@ void estimator::fit(const matrix_view& features, const matrix_view& targets) {
 
 void estimator::fit(dataset rows) {
   auto x = job_of(options_);
-  const auto* start = options_.start;
-  if (system_ || start || !may_lend(options_, rows.row_count)) {
+  if (system_ || !may_lend(options_, rows.row_count)) {
     const auto lent = std::exchange(rows.lent, {}).values;
     rows.features.insert(rows.features.end(), lent.begin(), lent.end());
   }
-  if (start) {
-    require_sound(rows);
-    standardize_as(*start, rows);
-    x.data.standardize = false;
-    x.model.start = start_of(*start);
-  }
-  const auto data = prepare_data(x, std::move(rows));
+  const auto data = prepare_data(x, std::move(rows), options_.start);
   train_options watch;
   watch.on_progress = options_.on_progress;
   watch.stop_requested = options_.stop_requested;
@@ -195,9 +154,6 @@ void estimator::fit(dataset rows) {
   file.values.resize(file.layout.size());
   file.layout.to_logical(result.parameters.values(), file.values);
   file.data_sha256 = result.summary.parameters_sha256;
-  for (const auto* key : {"feature_mean", "feature_deviation"})
-    if (start && start->metadata.contains(key))
-      file.metadata[key] = start->metadata.at(key);
   model_ = to_saved_model(std::move(file), "estimator");
   class_values_ = values_of(model_.classes);
   history_ = std::move(result.history);

@@ -56,8 +56,9 @@ struct estimator_options {
   /// Share of rows kept from training for validation, [0, 1). The model is then that of the epoch with their least loss
   /// (`training.keep_best`, `training.patience`).
   double validation_fraction = 0;
-  /// A model of the same tensors, and classes, whose parameters training begins from; null: values by the seed. Its map
-  /// of features stays as it is, whatever `standardize` says. It must outlive `fit`.
+  /// A model whose parameters training begins from, as `model.start_fresh` and its kin say (models/network/start_values.hpp);
+  /// null: the file `model.start_from`, else values by the seed. Its map of features, its classes and its scale of targets
+  /// stay as they are, whatever these options say. It must outlive `fit`.
   const saved_model* start = nullptr;
   /// As in train_options (train.hpp), on the thread that waits in `fit`. Stopped training leaves the
   /// model of the version it reached, or the best one if that is kept.

@@ -6,6 +6,7 @@
 #include "coordinators/job/training_modes.hpp"
 #include "coordinators/step/placement.hpp"
 #include "data/formats/read_data.hpp"
+#include "data/model_file/start_model.hpp"
 #include "data/rows_file/rows_file.hpp"
 #include "data/source/text_source.hpp"
 #include "data/table/memory_room.hpp"
@@ -64,7 +65,7 @@ read_options reading_of(const job& whole) {
   return options;
 }
 
-/// `train`: the rows of the job's other file, or none.
+/// `train`: the rows of the job's other file, how the model to start from reads rows, or nothing.
 table read_table(const job& x, const std::string& path, const std::string& labels_file,
                  const dataset& train) {
   require_libsvm(x.data, path);
@@ -75,11 +76,12 @@ table read_table(const job& x, const std::string& path, const std::string& label
   return read_data(path, options);
 }
 
-/// What the model and its loss want of the target column. `train`: the rows to train on; if there are any, they decide
-/// it for the other rows.
+/// What the model and its loss want of the target column, unless `train` (see read_table) decides it.
 target_use use_of(const model_options& options, const dataset& train = {}) {
   if (train.row_count > 0)
     return train.is_classification() ? target_use::known_labels : target_use::numbers;
+  if (train.is_classification())
+    return target_use::labels;
   if (const auto classes = wants_classes(options))
     return *classes ? target_use::labels : target_use::numbers;
   return target_use::by_content;
@@ -141,10 +143,10 @@ dataset read_file(const job& x, const std::string& path, const std::string& labe
 }
 
 /// The rows to train on, and those split off from them.
-dataset read_rows_of(const job& x) {
+dataset read_rows_of(const job& x, const dataset& known) {
   if (x.federated.partition == partition_kind::files)
     return to_dataset(read_client_files(x.federated.clients_from, reading_of(x)), use_of(x.model));
-  return read_file(x, x.data.file, x.data.labels_file);
+  return read_file(x, x.data.file, x.data.labels_file, known);
 }
 
 dataset make_synthetic(const job& x) {
@@ -152,16 +154,36 @@ dataset make_synthetic(const job& x) {
                                                             : make_regression(x.data, x.seed);
 }
 
-prepared_data prepare_in_memory(const job& x, dataset source) {
+prepare_options preparing_of(const job& x, const start_model* start, size_t chunk_rows) {
+  prepare_options result{x.seed, x.data, x.data.standardize, chunk_rows, target_scale_of(x)};
+  if (start)
+    start->apply(result);
+  return result;
+}
+
+prepared_data prepare_in_memory(const job& x, dataset source, const start_model* start) {
   size_t chunk_rows = 0;
   if (x.data.shuffle == shuffle_kind::lanes)
     chunk_rows = x.data.lanes.chunk_rows.value_or(
       default_chunk_rows(source.row_count, source.feature_count * sizeof(float)));
-  auto result = prepare(std::move(source),
-                        {x.seed, x.data, x.data.standardize, chunk_rows, target_scale_of(x)});
-  if (x.model.start)
-    result.scale = x.model.start->scale;
-  return result;
+  if (start)
+    start->fit(source);
+  return prepare(std::move(source), preparing_of(x, start, chunk_rows));
+}
+
+/// Finds what the model begins from, and says what of the job does not count.
+void begin_from(const start_model& start, const job& x, prepared_data& data) {
+  const auto shape = shape_of(data);
+  const auto resolved = resolve(x, shape, 1);
+  if (!problems_with_data(resolved, shape).empty()) // `require_trainable` refuses this job later
+    return;
+  data.start = start.values_for(*make_model(resolved, shape), data, x.seed);
+  if (preparing_of(x, &start, 0).standardizes() != x.data.standardize)
+    data.remarks.push_back("data.standardize does not count: features are scaled as the model to "
+                           "start from has them");
+  if (x.data.target_scale && data.scale.kind != *x.data.target_scale)
+    data.remarks.push_back("data.target_scale does not count: targets are scaled as the model to "
+                           "start from has them");
 }
 
 void require_chunks(const job& x, const rows_file& file) {
@@ -180,29 +202,46 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
   const reading_stop stop{std::move(stop_requested)};
   const bool by_lanes = x.data.shuffle == shuffle_kind::lanes;
   const bool synthetic = x.data.synthetic != synthetic_kind::none;
+  std::optional<start_model> start;
+  if (!x.model.start_from.empty())
+    start.emplace(x.model);
+  const auto* known = start ? &*start : nullptr;
   prepared_data result;
   if (!synthetic && by_lanes && is_rows_file(x.data, x.data.file)) {
     require_no_choice(x.data, x.data.file);
     rows_file file{x.data.file};
     require_chunks(x, file);
-    result =
-      prepare_stored(std::move(file), {x.seed, x.data, x.data.standardize, 0, target_scale_of(x)});
+    if (known)
+      known->require_same(names_of(file.header()));
+    result = prepare_stored(std::move(file), preparing_of(x, known, 0));
   } else {
-    auto source = synthetic ? make_synthetic(x) : read_rows_of(x);
+    auto source =
+      synthetic ? make_synthetic(x) : read_rows_of(x, known ? known->reading() : dataset{});
     reading_stop::check();
-    result = prepare_in_memory(x, std::move(source));
+    result = prepare_in_memory(x, std::move(source), known);
   }
   reading_stop::check();
   for (const auto& [part, path] : {std::pair{row_part::test, x.data.test_file},
                                    std::pair{row_part::validation, x.data.validation_file}})
     if (!path.empty())
       add_given_rows(part, read_file(x, path, {}, result.train), path, result);
+  if (known)
+    begin_from(*known, x, result);
   return std::make_shared<const prepared_data>(std::move(result));
 }
 
-std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source) {
+std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source,
+                                                  const saved_model* from) {
   require_rows_alone(x.data);
-  return std::make_shared<const prepared_data>(prepare_in_memory(x, std::move(source)));
+  std::optional<start_model> start;
+  if (from)
+    start.emplace(*from, x.model);
+  else if (!x.model.start_from.empty())
+    start.emplace(x.model);
+  auto result = prepare_in_memory(x, std::move(source), start ? &*start : nullptr);
+  if (start)
+    begin_from(*start, x, result);
+  return std::make_shared<const prepared_data>(std::move(result));
 }
 
 csv_dialect dialect_of(const cell_options& x) {
@@ -226,6 +265,7 @@ data_shape shape_of(const prepared_data& data) {
   shape.client_count = owner_count(train.clients);
   shape.weighted = !train.weights.empty();
   shape.scale = data.scale;
+  shape.start = data.start;
   if (shape.classification) {
     shape.class_counts.resize(train.classes.size());
     for (auto label : train.labels)

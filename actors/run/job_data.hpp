@@ -14,6 +14,8 @@
 
 namespace troupe {
 
+struct saved_model; // data/model_file/saved_model.hpp
+
 /// Reads or makes the job's data. Calls `stop_requested`, if there is one, between parts of the data, and a few times a
 /// second while it waits for a pipe.
 ///
@@ -24,8 +26,10 @@ std::shared_ptr<const prepared_data> load_data(const job& x,
 
 /// The same for a data set an application has in memory; `job.data` decides split and
 /// standardisation only. Throws failure: bad_job, naming the key, for a key about reading files; bad_data, naming row
-/// and column, for inconsistent rows (data/table/dataset.hpp).
-std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source);
+/// and column, for inconsistent rows (data/table/dataset.hpp). `start`: a model in memory to begin from, in place of the
+/// file that `model.start_from` names; null: none.
+std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source,
+                                                  const saved_model* start = nullptr);
 
 /// The form of cells in the job's file.
 csv_dialect dialect_of(const cell_options& x);

@@ -51,6 +51,11 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
 
 namespace {
 
+regularization changes_of(const job& resolved, const model& network) {
+  return {resolved.optimizer, penalized_ranges(network.layout(), network.frozen()),
+          network.frozen()};
+}
+
 /// The owners of the rows in a federated run; null for other strategies.
 std::shared_ptr<const federation> federation_of(const job& resolved, const prepared_data& data) {
   if (!is_federated(resolved.training))
@@ -88,9 +93,7 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
                              trainer_options options, const process_options& given) {
   const auto& training = resolved.training;
   options.pool = gradients_;
-  options.training = {network_,
-                      make_optimizer(resolved.optimizer),
-                      {resolved.optimizer, penalized_ranges(network_->layout())},
+  options.training = {network_, make_optimizer(resolved.optimizer), changes_of(resolved, *network_),
                       resolved.federated.proximal};
   options.hooks = with_environment(given.hooks);
   options.names = rows_;
@@ -155,7 +158,7 @@ process::process(caf::actor_system& system, const job& resolved,
                     (splits_whole ? " trains a model that is split in one process only"
                                   : " runs in one process only"),
                   "optimizer.kind", "use lbfgs, or an optimizer that works element by element");
-  const regularization changes{resolved.optimizer, penalized_ranges(network_->layout())};
+  const auto changes = changes_of(resolved, *network_);
   shard_options for_shards;
   for_shards.parameter_count = parameter_count;
   for_shards.plan = plan;

@@ -172,9 +172,11 @@ void partition_work::gradient(work& x, size_t k) {
   if (options_.by_segment)
     x.gradient = buffer{window(bucket).size()}; // no pool: it would keep as much as the model
   for (const auto& tile : window(bucket).tiles())
-    if (tile.segment == k)
-      chain().gradient(k, tile.part, x.rows, x.memory,
-                       x.gradient.values().subspan(tile.place, tile.elements.size()));
+    if (tile.segment == k) {
+      const auto own = x.gradient.values().subspan(tile.place, tile.elements.size());
+      chain().gradient(k, tile.part, x.rows, x.memory, own);
+      options_.network->clear_frozen(own, tile.elements.begin);
+    }
   if (options_.by_segment)
     finished_.push_back({x.item, x.sums, std::exchange(x.gradient, {}), bucket, x.left == 1});
 }

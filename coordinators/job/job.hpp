@@ -23,7 +23,7 @@
 #include "models/metrics/threshold.hpp"
 #include "models/network/activation.hpp"
 #include "models/network/initialization.hpp"
-#include "models/network/parameter_layout.hpp"
+#include "models/network/start_values.hpp"
 #include "models/optimizers/optimizer_options.hpp"
 #include "models/privacy/secret_stream.hpp"
 #include "models/segments/layer_cuts.hpp"
@@ -127,15 +127,7 @@ struct data_options : column_options, part_options, synthetic_options {
   friend bool operator==(const data_options&, const data_options&) = default;
 };
 
-/// Parameters that training begins from, in place of values by the seed.
-struct start_values {
-  parameter_layout layout;   ///< the model's
-  std::vector<float> values; ///< of all tensors, in logical order
-  target_scale scale{};      ///< of a regression's targets, as these values learned them
-  std::string sha256;        ///< of the values and the scale, hexadecimal
-};
-
-struct model_options : loss_constants {
+struct model_options : loss_constants, start_options {
   model_kind kind = model_kind::neural_network;
   std::vector<size_t> hidden;                         ///< units of each hidden layer, >= 1
   activation_list activation = activation_kind::relu; ///< one for all hidden layers or one for each
@@ -199,6 +191,7 @@ struct training_options : history_options, stop_rule_options, threshold_options 
   /// are validation rows and evaluations on the way.
   std::optional<bool> keep_best;
   class_weight_options class_weights;
+  std::vector<std::string> freeze{}; ///< patterns of names of tensors that stay as they are
   // Strategy `parameters` only (coordinators/modes/local_rounds.hpp).
   std::optional<size_t> members;       ///< models trained apart, >= 1; absent: slices
   std::optional<uint64_t> local_steps; ///< steps of each member in a round, >= 1; absent: 10

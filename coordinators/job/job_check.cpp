@@ -57,6 +57,10 @@ void check_model(problem_list& check, const model_options& x) {
                   std::to_string(x.hidden.size()) + " hidden layers",
                 "name one for all hidden layers or one for each");
   check_loss(check, x);
+  check.require(!x.start_from.empty() || static_cast<const start_options&>(x) == start_options{},
+                "model.start_from",
+                "start_fresh, start_ignore and start_names are about a file, and none is named",
+                "name it, or leave them out");
   check.require(x.dropout == 0 || !x.hidden.empty(), "model.dropout",
                 "drops hidden units, but there are none", "set model.hidden, or leave dropout out");
 }
@@ -257,6 +261,10 @@ void check_solver(problem_list& check, const job& x) {
                 "leave it out");
   check.require(x.optimizer.clip_norm == 0, "optimizer.clip_norm", "there is no gradient to clip",
                 "leave it out");
+  check.require(x.training.freeze.empty(), "training.freeze",
+                name + " solves for all parameters at once", other);
+  check.require(!closed_form || x.model.start_from.empty(), "model.start_from",
+                "closed-form begins from nothing", "leave it out");
   check.require(x.training.slices.value_or(1) == 1, "training.slices",
                 name + " sees all rows at once", "leave it out");
   check.require(x.training.exchange == number_format::float32, "training.exchange",

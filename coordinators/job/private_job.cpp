@@ -108,6 +108,8 @@ void check_other_ways(problem_list& check, const job& x) {
     "means of clients' rows would be in the model's file, and numbers of dropped rows told, and "
     "no noise is in them",
     "leave it out, and fill the cells in by a number that you know without the rows");
+  check.require(x.training.freeze.empty(), "training.freeze",
+                "noise is on every parameter, and moves frozen ones too", "leave it out");
   check.require(x.training.class_weights.kind != class_weight_kind::balanced,
                 "training.class_weights", "balanced weights are counts of clients' rows",
                 "list the weights, or leave it out");

@@ -47,8 +47,6 @@ loss_kind loss_of(const model_options& options, bool classification) {
 }
 
 target_scale_kind target_scale_of(const job& x) {
-  if (x.model.start)
-    return x.model.start->scale.kind;
   const auto& own = x.model.own;
   const bool is_network =
     own.is_set() ? own.kind == "chain" : x.model.kind == model_kind::neural_network;
@@ -192,7 +190,8 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   model.loss = loss_of(x.model, shape.classification);
   resolve_named_weights(training.class_weights, shape);
   if (!shape.classification)
-    result.data.target_scale = target_scale_of(x);
+    result.data.target_scale = shape.start ? shape.start->scale.kind : target_scale_of(x);
+  model.start = shape.start;
   if (!model.initialization && !model.own.is_set()) {
     const bool he = !model.hidden.empty() && is_rectifier(model.activation.of(0));
     model.initialization = he ? initialization_kind::he : initialization_kind::xavier;
@@ -240,7 +239,9 @@ metric_set metrics_of(const job& resolved, const data_shape& shape) {
   return {resolved.training.metrics, metric_input_of(resolved, shape)};
 }
 
-std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) {
+namespace {
+
+std::unique_ptr<model> make_free_model(const job& resolved, const data_shape& shape) {
   const default_rounding rounding;
   loss_options loss = *resolved.model.loss;
   static_cast<loss_constants&>(loss) = resolved.model;
@@ -264,6 +265,18 @@ std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) 
   options.cuts = resolved.model.cut;
   options.sparse = shape.sparse;
   return std::make_unique<neural_network>(options);
+}
+
+} // namespace
+
+std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape) {
+  auto result = make_free_model(resolved, shape);
+  if (const auto& patterns = resolved.training.freeze; !patterns.empty())
+    result->freeze(ranges_of(result->layout(), [&](const tensor_info& tensor) {
+      return std::ranges::any_of(patterns,
+                                 [&](const auto& one) { return is_like(tensor.name, one); });
+    }));
+  return result;
 }
 
 model_split split_of(const job& resolved, const segment_chain& chain) {

@@ -37,13 +37,14 @@ struct data_shape {
   size_t client_count = 0;    ///< who has training rows, where rows say whose they are; else 0
   bool weighted = false;      ///< rows have weights
   target_scale scale = {};    ///< regression: by which the training rows' targets are scaled
+  std::shared_ptr<const start_values> start{}; ///< parameters that training begins from
 };
 
 /// The loss a job trains with: the given one, else by model and, for networks, by target.
 loss_kind loss_of(const model_options& options, bool classification);
 
-/// How a regression's targets are scaled: as the values that training begins from learned them, as the job says, else to mean 0 and deviation 1 for a network that
-/// descends along gradients of a loss that takes a scale. Not by default in federated training, whose
+/// How a regression's targets are scaled: as the job says, else to mean 0 and deviation 1 for a network that descends
+/// along gradients of a loss that takes a scale. Not by default in federated training, whose
 /// clients' targets nobody has seen together.
 target_scale_kind target_scale_of(const job& x);
 

@@ -220,6 +220,10 @@ const identity_line lines[] = {
   {"model.cuts", is_cut},
   {"model.cut", is_cut},
   {"model.dropout"},
+  {"model.start_from", never}, // the values say it
+  {"model.start_fresh", never},
+  {"model.start_ignore", never},
+  {"model.start_names", never},
   {"optimizer.kind", always, optimizer_kind_text},
   {"optimizer.learning_rate", has_constant<&rule_constants::learning_rate>},
   {"optimizer.beta1", has_constant<&rule_constants::beta1>},

@@ -207,29 +207,26 @@ void check_own_model(problem_list& check, const job& resolved, const data_shape&
   }
 }
 
-std::string text_of(const tensor_info* x) {
-  if (!x)
-    return "nothing";
-  std::string shape;
-  for (const auto extent : x->shape)
-    shape += (shape.empty() ? "" : " x ") + std::to_string(extent);
-  return "'" + x->name + "' (" + shape + ")";
-}
-
-/// The first tensor that differs says why.
-void check_start(problem_list& check, const job& x, const data_shape& shape) {
+/// Patterns name tensors, and something is left to learn.
+void check_freeze(problem_list& check, const job& x, const data_shape& shape) {
+  const auto& patterns = x.training.freeze;
+  if (patterns.empty())
+    return;
   const auto network = make_model(x, shape);
-  const auto& wanted = network->layout().tensors();
-  const auto& given = x.model.start->layout.tensors();
-  for (size_t i = 0; i < std::max(wanted.size(), given.size()); ++i) {
-    const auto* own = i < wanted.size() ? &wanted[i] : nullptr;
-    const auto* other = i < given.size() ? &given[i] : nullptr;
-    if (!own || !other || own->name != other->name || own->shape != other->shape)
-      return check.require(
-        false, "model.start",
-        "the model to start from has " + text_of(other) + " where this one has " + text_of(own),
-        "give it the same layers, features and classes or targets, or begin anew");
+  std::string names;
+  bool learns = false;
+  for (const auto& tensor : network->layout().tensors()) {
+    names += (names.empty() ? "" : ", ") + tensor.name;
+    learns = learns || std::ranges::none_of(
+                         patterns, [&](const auto& one) { return is_like(tensor.name, one); });
   }
+  for (const auto& one : patterns)
+    check.require(
+      std::ranges::any_of(network->layout().tensors(),
+                          [&](const auto& tensor) { return is_like(tensor.name, one); }),
+      "training.freeze", "no tensor of the model is called \"" + one + '"', "it has " + names);
+  check.require(learns, "training.freeze", "every tensor is frozen: nothing is left to learn",
+                "leave out those that are to learn");
 }
 
 } // namespace
@@ -271,8 +268,8 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
     "optimizer.kind",
     std::string{name_of(optimizer.kind)} + " needs the gradient of all rows, not of a batch",
     "set training.batch_size = \"all\"");
-  if (check.found.empty() && resolved.model.start)
-    check_start(check, resolved, shape);
+  if (check.found.empty())
+    check_freeze(check, resolved, shape);
   return std::move(check.found);
 }
 

@@ -194,7 +194,10 @@ void require_utf8(const std::string& text) {
 /// Bytes of a tensor; nothing when they cannot be counted.
 std::optional<uint64_t> bytes_of(const safetensors_entry& tensor) {
   const auto& dtype = tensor.dtype;
-  uint64_t result = dtype == "U8" ? 1 : dtype == "F32" || dtype == "I32" ? 4 : 8;
+  uint64_t result = dtype.ends_with("64")   ? 8
+                    : dtype.ends_with("32") ? 4
+                    : dtype.ends_with("16") ? 2
+                                            : 1;
   for (const auto extent : tensor.shape) {
     if (extent > 0 && result > std::numeric_limits<uint64_t>::max() / extent)
       return std::nullopt;

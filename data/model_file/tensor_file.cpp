@@ -77,6 +77,14 @@ std::string tensor_file::metadata(const std::string& name) const {
   return found != metadata_.end() ? found->second : std::string{};
 }
 
+std::vector<safetensors_entry> tensor_file::tensors() const {
+  std::vector<safetensors_entry> result;
+  for (const auto& [name, tensor] : tensors_)
+    result.push_back(tensor);
+  std::ranges::sort(result, {}, &safetensors_entry::data_offsets);
+  return result;
+}
+
 const safetensors_entry& tensor_file::tensor(const std::string& name,
                                              std::initializer_list<std::string_view> dtypes,
                                              size_t extents) const {

@@ -48,6 +48,8 @@ public:
   std::string metadata(const std::string& name) const;
 
   size_t tensor_count() const noexcept { return tensors_.size(); }
+  /// All of them, in the order of their data.
+  std::vector<safetensors_entry> tensors() const;
   bool has(const std::string& name) const { return tensors_.contains(name); }
 
   /// A tensor; refused when there is none, or when it has another type or number of extents. Its offsets

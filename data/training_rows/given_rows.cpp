@@ -38,21 +38,6 @@ void require_same_columns(row_part part, const dataset& train, const dataset& te
                         std::to_string(train.target_count) + " to train on");
 }
 
-// A class has another number where other classes are there.
-void renumber(const dataset& train, dataset& test, const std::string& path) {
-  const class_finder classes{train.classes};
-  std::vector<int32_t> numbers;
-  for (const auto& name : test.classes) {
-    const auto found = classes.find(name);
-    if (!found)
-      refuse_file(path, "the class " + shown_text(name) + " is none of those to train on");
-    numbers.push_back(static_cast<int32_t>(*found));
-  }
-  for (auto& label : test.labels)
-    label = numbers[static_cast<size_t>(label)];
-  test.classes = train.classes;
-}
-
 // Who has rows of this file alone comes behind all others.
 void renumber_clients(const dataset& train, dataset& test) {
   const auto known = train.client_names.size();
@@ -72,13 +57,30 @@ void renumber_clients(const dataset& train, dataset& test) {
 
 } // namespace
 
+std::optional<std::string> renumber_classes(dataset& rows,
+                                            const std::vector<std::string>& classes) {
+  const class_finder finder{classes};
+  std::vector<int32_t> numbers;
+  for (const auto& name : rows.classes) {
+    const auto found = finder.find(name);
+    if (!found)
+      return name;
+    numbers.push_back(static_cast<int32_t>(*found));
+  }
+  for (auto& label : rows.labels)
+    label = numbers[static_cast<size_t>(label)];
+  rows.classes = classes;
+  return std::nullopt;
+}
+
 void add_given_rows(row_part part, dataset rows, const std::string& path, prepared_data& data) {
   require_same_columns(part, data.train, rows, path);
   // The same rows for another use are another job.
   const std::string use = part == row_part::validation ? "validation" : "";
   const auto both = data.fingerprint + use + content_fingerprint(rows);
   data.fingerprint = sha256_hex(std::as_bytes(std::span{both}));
-  renumber(data.train, rows, path);
+  if (const auto unknown = renumber_classes(rows, data.train.classes))
+    refuse_file(path, "the class " + shown_text(*unknown) + " is none of those to train on");
   renumber_clients(data.train, rows);
   rows.overlap = {};
   rows.groups = {};

@@ -160,7 +160,8 @@ std::vector<float> fill_of(const dataset& rows,
 void fill_gaps(dataset& rows, const std::function<row_part(size_t row)>& part_of) {
   if (rows.columns.missing != missing_rule::mean)
     return;
-  rows.columns.fill = fill_of(rows, part_of);
+  if (rows.columns.fill.empty()) // else a model to start from has said so
+    rows.columns.fill = fill_of(rows, part_of);
   troupe::fill_gaps(rows.columns, rows.features);
 }
 
@@ -343,22 +344,32 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
   const auto [part_of, sizes] = choose_parts(options, result);
   result.part_of = part_of;
   fill_gaps(result.train, part_of);
-  if (options.standardize && in_chunks) {
-    result.features = standardization_of(statistics_of_chunks(result.train, options.chunk_rows));
-    leave_marks(result.train.columns, result.features);
+  const bool sparse = result.train.is_sparse();
+  const auto learn = [&] {
+    if (options.features)
+      return *options.features;
+    auto map = in_chunks
+                 ? standardization_of(statistics_of_chunks(result.train, options.chunk_rows))
+               : sparse ? largest_of(result.train)
+                        : statistics_of(result.train);
+    leave_marks(result.train.columns, map);
+    return map;
+  };
+  if (options.standardizes() && in_chunks) {
+    result.features = learn();
     standardize(result.features, result.train.features);
   }
   split(result.train, sizes, part_of, result.test, result.validation);
   require_weights(result);
-  if (!result.train.is_classification() && options.target_scale != target_scale_kind::none) {
+  if (options.scale && !result.train.is_classification()) {
+    result.scale = *options.scale;
+  } else if (!result.train.is_classification() && options.target_scale != target_scale_kind::none) {
     target_scale_fit fit{options.target_scale, result.train.target_count};
     fit.add(result.train.targets);
     result.scale = fit.result();
   }
-  if (options.standardize && !in_chunks) {
-    const bool sparse = result.train.is_sparse();
-    result.features = sparse ? largest_of(result.train) : statistics_of(result.train);
-    leave_marks(result.train.columns, result.features);
+  if (options.standardizes() && !in_chunks) {
+    result.features = learn();
     for (auto* rows : {&result.train, &result.test, &result.validation})
       if (sparse)
         troupe::standardize(result.features, rows->sparse.features, rows->sparse.values);

@@ -6,10 +6,12 @@
 #include "data/table/dataset.hpp"
 #include "data/training_rows/part_choice.hpp"
 #include "models/losses/target_scale.hpp"
+#include "models/network/start_values.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,7 +63,9 @@ struct prepared_data {
   dataset validation; ///< likewise
   standardization
     features; ///< empty when the features are as read; of lent rows, which are, by rows_of
-  target_scale scale{};    ///< of a regression's targets, which are as read; by the training rows
+  target_scale scale{}; ///< of a regression's targets, which are as read; by the training rows
+  std::shared_ptr<const start_values>
+    start{};               ///< parameters that training begins from; null: those by the seed
   std::string fingerprint; ///< SHA-256 of the content as read, hexadecimal
   /// Names of features that look like a row's number or name: whole numbers that rise from row to
   /// row, or are called as such and never repeat. Trained on as they are; for a warning.
@@ -92,6 +96,11 @@ struct prepare_options {
   /// validation, and features are standardised by all rows. 0: without chunks.
   size_t chunk_rows = 0;
   target_scale_kind target_scale = target_scale_kind::none; ///< of a regression
+  // What a model to start from learned, in place of what the rows say.
+  std::optional<standardization> features{}; ///< the map, if any; `standardize` does not count then
+  std::optional<troupe::target_scale> scale{}; ///< `target_scale` does not count then
+
+  bool standardizes() const { return features ? !features->empty() : standardize; }
 };
 
 /// Splits (rows that are in groups by groups), fills gaps with the training rows' means where the columns'
@@ -106,6 +115,10 @@ prepared_data prepare(dataset&& source, const prepare_options& options);
 
 /// SHA-256 over shapes, names and values of a data set, hexadecimal.
 std::string content_fingerprint(const dataset& source);
+
+/// Gives the classes of `rows` the numbers they have in `classes`. Returns the first that is none of them; the rows are
+/// then as they were.
+std::optional<std::string> renumber_classes(dataset& rows, const std::vector<std::string>& classes);
 
 // Rows for testing or validation that come in a file of their own.
 

@@ -273,9 +273,11 @@ prepared_data prepare_stored(rows_file file, const prepare_options& options) {
   result.train.row_count = result.chunk_begins.back();
   result.test.row_count = split.sizes().test;
   result.validation.row_count = split.sizes().validation;
-  if (options.standardize)
+  if (options.standardizes())
     result.features =
-      standardization_of({header.row_count, header.column_means, header.column_squares});
+      options.features
+        ? *options.features
+        : standardization_of({header.row_count, header.column_means, header.column_squares});
   auto& facts = result.facts;
   facts.target_minimum = header.target_minimum;
   facts.target_maximum = header.target_maximum;
@@ -286,7 +288,9 @@ prepared_data prepare_stored(rows_file file, const prepare_options& options) {
       for (const auto label : kept->labels)
         --facts.train_class_rows[static_cast<size_t>(label)];
   }
-  if (!header.is_classification() && options.target_scale != target_scale_kind::none)
+  if (options.scale && !header.is_classification())
+    result.scale = *options.scale;
+  else if (!header.is_classification() && options.target_scale != target_scale_kind::none)
     result.scale = scale_of_training_rows(file, split, options.target_scale);
   const auto data = std::make_shared<stored_data>(std::move(file), split, result.features);
   result.stored.train = std::make_shared<stored_source>(data, row_part::train);

@@ -179,4 +179,9 @@ type_ptr<std::vector<uint64_t>> whole_list(const option_range& range, const std:
                                                "integers", example);
 }
 
+type_ptr<std::vector<std::string>> string_list(const std::string& example) {
+  return std::make_shared<list_type<std::string>>(type_of<std::string>(), "list of strings",
+                                                  "strings", example);
+}
+
 } // namespace troupe

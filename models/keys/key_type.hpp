@@ -323,4 +323,7 @@ type_ptr<T> type_of(const option_range& range = anything()) {
 /// Whole numbers in a list; `example` says what to write.
 type_ptr<std::vector<uint64_t>> whole_list(const option_range& range, const std::string& example);
 
+/// Texts in a list.
+type_ptr<std::vector<std::string>> string_list(const std::string& example);
+
 } // namespace troupe

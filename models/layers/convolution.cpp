@@ -64,6 +64,7 @@ public:
                         named_value<initialization_kind>(x.initialization),
                         does_.inputs,
                         high.kernel * wide.kernel * x.channels});
+    tensors_.back().torch = {tensors_.back().shape, {0, 3, 1, 2}};
     if (x.bias)
       tensors_.push_back({"bias", {x.channels}});
     if (active_.keeps())

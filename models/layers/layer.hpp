@@ -14,6 +14,7 @@
 #include "models/base/buffer.hpp"
 #include "models/base/index_range.hpp"
 #include "models/network/initialization.hpp"
+#include "models/network/parameter_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +61,7 @@ struct layer_tensor {
   size_t outputs = 1; ///< fan-out
   double scale = default_initialization_scale;
   float constant = 0; ///< of `zero`: what all begin with
+  axis_order torch{}; ///< how PyTorch orders it
 };
 
 class layer;

@@ -16,6 +16,8 @@ public:
     const auto& plain = active_.dense;
     tensors_.push_back(
       {"weight", {plain.outputs, plain.inputs}, initial, plain.inputs, plain.outputs});
+    if (const auto& x = layer::input(); x.size() == 3) // PyTorch flattens channels first
+      tensors_.back().torch = {{plain.outputs, x[0], x[1], x[2]}, {0, 3, 1, 2}};
     if (plain.has_bias)
       tensors_.push_back({"bias", {plain.outputs}});
     if (active_.keeps())

@@ -106,6 +106,8 @@ bool reducer::reduce_and_update(const reduction_plan& plan,
     const update_piece piece{gradient, parameters.data() + offset, next.data() + offset,
                              changes.state_offset + offset, count};
     rule.update(applied, piece, state);
+    if (changes.rule)
+      changes.rule->hold(next.subspan(offset, count), piece.parameters, changes.offset + offset);
     if (!all_finite(piece.next, count))
       return false;
   }

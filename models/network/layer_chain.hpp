@@ -110,6 +110,7 @@ public:
 
   const layer_segments& chain() const override { return chain_; }
   bool is_random() const override { return chain_.is_random(); }
+  axis_order torch_order(size_t tensor) const override { return tensors_.at(tensor).torch; }
 
 private:
   void do_initialize(uint64_t seed, const index_range& elements,

@@ -21,6 +21,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 
@@ -68,8 +69,19 @@ public:
   batch_sums gradient(std::span<const float> parameters, const batch& rows,
                       std::span<float> gradient_out, workspace& memory,
                       const gradient_listener* listener = nullptr) const {
-    return do_gradient(parameters, rows, gradient_out, memory, listener);
+    return frozen_.empty() ? do_gradient(parameters, rows, gradient_out, memory, listener)
+                           : unfrozen_gradient(parameters, rows, gradient_out, memory, listener);
   }
+
+  /// Elements, in working order, that training leaves as they are: their gradient is 0.
+  const std::vector<index_range>& frozen() const noexcept { return frozen_; }
+  void freeze(std::vector<index_range> elements) { frozen_ = std::move(elements); }
+
+  /// Makes the frozen ones 0 of a gradient whose first value is element `first` of the model.
+  void clear_frozen(std::span<float> gradient, size_t first) const;
+
+  /// How PyTorch orders a tensor of the layout; by default as we do.
+  virtual axis_order torch_order(size_t /*tensor*/) const { return {}; }
 
   /// Writes the derivative of score `output` of one row (`features`, F) by each parameter to `out`
   /// (P): a row of the scores' Jacobian. No loss is involved, so it is exact for scores of any
@@ -116,11 +128,15 @@ private:
                                  const gradient_listener* listener) const = 0;
   virtual void do_predict(std::span<const float> parameters, const batch& rows,
                           std::span<float> out, workspace& memory) const = 0;
+  batch_sums unfrozen_gradient(std::span<const float> parameters, const batch& rows,
+                               std::span<float> gradient_out, workspace& memory,
+                               const gradient_listener* listener) const;
 
   size_t feature_count_;
   size_t output_count_;
   size_t prediction_count_;
   loss_options loss_;
+  std::vector<index_range> frozen_;                    ///< in order, disjoint
   mutable std::shared_ptr<const segment_chain> whole_; ///< of a model that has not said how
 };
 

@@ -19,6 +19,20 @@ constexpr size_t elements_max = std::numeric_limits<size_t>::max() / sizeof(floa
                           std::to_string(elements_max) + " elements");
 }
 
+bool matches(std::string_view name, std::string_view pattern) {
+  const auto star = pattern.find('*');
+  if (star == pattern.npos)
+    return name == pattern;
+  if (!name.starts_with(pattern.substr(0, star)))
+    return false;
+  // What stands for the star: nothing, or one letter more each time.
+  for (auto rest = name.substr(star);; rest.remove_prefix(1))
+    if (matches(rest, pattern.substr(star + 1)))
+      return true;
+    else if (rest.empty())
+      return false;
+}
+
 } // namespace
 
 size_t parameter_layout::add(std::string name, std::vector<size_t> shape) {
@@ -100,6 +114,48 @@ void parameter_layout::require_sizes(size_t from, size_t to) const {
   if (from != size_ || to != size_)
     throw std::invalid_argument("parameter layout: " + std::to_string(from) + " and " +
                                 std::to_string(to) + " values for " + std::to_string(size_));
+}
+
+std::vector<size_t> elements_of(const axis_order& x) {
+  const auto axes = x.extents.size();
+  std::vector<size_t> strides(axes); // of our axes, in their elements
+  size_t size = 1;
+  for (size_t i = axes; i-- > 0;) {
+    strides[x.order[i]] = size;
+    size *= x.extents[x.order[i]];
+  }
+  std::vector<size_t> result(size);
+  std::vector<size_t> at(axes);
+  for (auto& theirs : result) {
+    for (size_t i = 0; i < axes; ++i)
+      theirs += at[i] * strides[i];
+    for (size_t i = axes; i-- > 0 && ++at[i] == x.extents[i];)
+      at[i] = 0;
+  }
+  return result;
+}
+
+bool is_like(const std::string& name, const std::string& pattern) {
+  return matches(name, pattern);
+}
+
+std::vector<index_range> ranges_of(const parameter_layout& layout,
+                                   const std::function<bool(const tensor_info&)>& takes) {
+  std::vector<index_range> result;
+  const auto add = [&](const tensor_info& tensor, size_t offset, size_t size) {
+    if (!takes(tensor))
+      return;
+    if (!result.empty() && result.back().end == offset)
+      result.back().end += size;
+    else
+      result.push_back({offset, offset + size});
+  };
+  if (layout.pieces().empty())
+    for (const auto& tensor : layout.tensors())
+      add(tensor, tensor.offset, tensor.size);
+  for (const auto& piece : layout.pieces())
+    add(layout.tensors()[piece.tensor], piece.offset, piece.size());
+  return result;
 }
 
 } // namespace troupe

@@ -12,12 +12,25 @@
 #include "models/base/index_range.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace troupe {
+
+/// How PyTorch orders the elements of a tensor that it orders otherwise: they are seen with `extents`, and its axes
+/// are ours in `order`. A convolution's weight: {O, H, W, I} and {0, 3, 1, 2}. Empty: the same order.
+struct axis_order {
+  std::vector<size_t> extents{};
+  std::vector<size_t> order{};
+
+  bool empty() const { return order.empty(); }
+};
+
+/// PyTorch's element for each of ours, both counted from 0; `order` is not empty.
+std::vector<size_t> elements_of(const axis_order& order);
 
 struct tensor_info {
   std::string name;          ///< "layers.0.weight"
@@ -108,5 +121,12 @@ private:
   std::vector<layout_piece> pieces_;
   size_t size_ = 0;
 };
+
+/// Whether the pattern matches the name; in a pattern * stands for any letters, as a shell has it.
+bool is_like(const std::string& name, const std::string& pattern);
+
+/// The elements, in working order, of the tensors that `takes` wants, neighbours joined.
+std::vector<index_range> ranges_of(const parameter_layout& layout,
+                                   const std::function<bool(const tensor_info&)>& takes);
 
 } // namespace troupe

@@ -42,32 +42,46 @@ TROUPE_MULTIVERSION double sum_of_squares(const float* values, float factor, siz
   });
 }
 
+/// Calls `visit(begin, end)` with those of `count` elements from `offset` on that lie in `ranges`, counted from there.
+template <class Visit>
+void for_each_of(const std::vector<index_range>& ranges, size_t offset, size_t count,
+                 const Visit& visit) {
+  const size_t last = offset + count;
+  auto range = std::ranges::partition_point(
+    ranges, [offset](const index_range& x) { return x.end <= offset; });
+  for (; range != ranges.end() && range->begin < last; ++range)
+    visit(std::max(range->begin, offset) - offset, std::min(range->end, last) - offset);
+}
+
 } // namespace
 
-std::vector<index_range> penalized_ranges(const parameter_layout& layout) {
-  std::vector<index_range> result;
-  const auto add = [&](const tensor_info& tensor, size_t offset, size_t size) {
-    if (tensor.name.ends_with(".bias"))
-      return;
-    if (!result.empty() && result.back().end == offset)
-      result.back().end += size;
-    else
-      result.push_back({offset, offset + size});
-  };
-  if (layout.pieces().empty())
-    for (const auto& tensor : layout.tensors())
-      add(tensor, tensor.offset, tensor.size);
-  for (const auto& piece : layout.pieces())
-    add(layout.tensors()[piece.tensor], piece.offset, piece.size());
+std::vector<index_range> penalized_ranges(const parameter_layout& layout,
+                                          const std::vector<index_range>& frozen) {
+  auto result =
+    ranges_of(layout, [](const tensor_info& tensor) { return !tensor.name.ends_with(".bias"); });
+  if (frozen.empty())
+    return result;
+  // Frozen ranges are whole pieces of the working order, so each cuts one of these.
+  for (const auto& held : frozen) {
+    std::vector<index_range> left;
+    for (const auto& range : result)
+      for (const auto& part : {index_range{range.begin, std::min(range.end, held.begin)},
+                               index_range{std::max(range.begin, held.end), range.end}})
+        if (part.begin < part.end)
+          left.push_back(part);
+    result = std::move(left);
+  }
   return result;
 }
 
-regularization::regularization(const optimizer_options& options, std::vector<index_range> penalized)
+regularization::regularization(const optimizer_options& options, std::vector<index_range> penalized,
+                               std::vector<index_range> frozen)
   : l1_(static_cast<float>(options.l1)),
     l2_(static_cast<float>(options.l2)),
     clip_value_(static_cast<float>(options.clip_value)),
     clip_norm_(options.clip_norm),
-    penalized_(std::move(penalized)) {
+    penalized_(std::move(penalized)),
+    frozen_(std::move(frozen)) {
   for (double value : {options.l1, options.l2, options.clip_value, options.clip_norm})
     if (!(value >= 0 && std::isfinite(value)))
       throw std::invalid_argument("regularization: l1, l2 and clipping must be 0 or more");
@@ -80,20 +94,11 @@ double regularization::norm_factor(double square_sum) const {
   return clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1;
 }
 
-template <class Visit>
-void regularization::for_each_penalized(size_t offset, size_t count, const Visit& visit) const {
-  const size_t last = offset + count;
-  auto range = std::ranges::partition_point(
-    penalized_, [offset](const index_range& x) { return x.end <= offset; });
-  for (; range != penalized_.end() && range->begin < last; ++range)
-    visit(std::max(range->begin, offset) - offset, std::min(range->end, last) - offset);
-}
-
 double regularization::penalty(std::span<const float> parameters, size_t offset) const {
   if (!penalizes())
     return 0;
   double total = 0;
-  for_each_penalized(offset, parameters.size(), [&](size_t begin, size_t end) {
+  for_each_of(penalized_, offset, parameters.size(), [&](size_t begin, size_t end) {
     total += lane_sum<double>(end - begin, [&](size_t i) {
       const double p = parameters[begin + i];
       return l1_ * std::abs(p) + l2_ / 2.0 * p * p;
@@ -109,9 +114,16 @@ void regularization::apply(std::span<float> gradient, const float* parameters, s
   if (clip_value_ > 0)
     clip_values(gradient.data(), clip_value_, gradient.size());
   if (penalizes())
-    for_each_penalized(offset, gradient.size(), [&](size_t begin, size_t end) {
+    for_each_of(penalized_, offset, gradient.size(), [&](size_t begin, size_t end) {
       add_penalties(gradient.data() + begin, parameters + begin, l1_, l2_, end - begin);
     });
+}
+
+void regularization::hold(std::span<float> next, const float* parameters, size_t offset) const {
+  for_each_of(frozen_, offset, next.size(), [&](size_t begin, size_t end) {
+    std::copy(parameters + begin, parameters + end,
+              next.begin() + static_cast<std::ptrdiff_t>(begin));
+  });
 }
 
 bool scale(std::span<const float> sum, float factor, std::span<float> out) {

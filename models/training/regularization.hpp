@@ -24,16 +24,19 @@
 
 namespace troupe {
 
-/// The elements penalties apply to: all tensors but biases, neighbours joined, in order.
-std::vector<index_range> penalized_ranges(const parameter_layout& layout);
+/// The elements penalties apply to: all tensors but biases and frozen ones, neighbours joined, in order.
+std::vector<index_range> penalized_ranges(const parameter_layout& layout,
+                                          const std::vector<index_range>& frozen = {});
 
 class regularization {
 public:
   /// Changes nothing.
   regularization() = default;
 
+  /// `frozen`: elements that an update leaves as they are, whatever the rule does to a parameter without a gradient.
   /// Throws std::invalid_argument for a negative option, or for clip_value beside clip_norm.
-  regularization(const optimizer_options& options, std::vector<index_range> penalized);
+  regularization(const optimizer_options& options, std::vector<index_range> penalized,
+                 std::vector<index_range> frozen = {});
 
   /// True when gradients are to be changed.
   bool active() const noexcept { return clips() || penalizes(); }
@@ -55,16 +58,16 @@ public:
   void apply(std::span<float> gradient, const float* parameters, size_t offset,
              float norm_factor) const;
 
-private:
-  /// Calls `visit(begin, end)` with the penalized of `count` elements from `offset` on, counted from there.
-  template <class Visit>
-  void for_each_penalized(size_t offset, size_t count, const Visit& visit) const;
+  /// Frozen elements of `next`, the first of which is element `offset` of the model, become what they were.
+  void hold(std::span<float> next, const float* parameters, size_t offset) const;
 
+private:
   float l1_ = 0;
   float l2_ = 0;
   float clip_value_ = 0;
   double clip_norm_ = 0;
   std::vector<index_range> penalized_; ///< in order, disjoint
+  std::vector<index_range> frozen_;    ///< likewise
 };
 
 /// out = sum * factor; false when a result is not finite. Look before clipping: it hides infinity.

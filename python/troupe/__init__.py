@@ -8,7 +8,6 @@
 docs/python.md says what is copied, what Ctrl-C does and which of scikit-learn's checks do not apply.
 """
 
-import json
 import os
 import tempfile
 import warnings
@@ -30,7 +29,7 @@ SOLVERS = ("closed-form", "gauss-newton")  # which take no learning rate
 # Of scikit-learn's checks, as its own SGDClassifier has it.
 NOT_REMOVED = {"check_sample_weights_invariance": "a row of weight 0 is still one of its batch"}
 
-__all__ = ["TroupeClassifier", "TroupeRegressor", "export_onnx", "load_model"]
+__all__ = ["TroupeClassifier", "TroupeRegressor", "export_onnx", "load_model", "save_tensors"]
 __version__ = _troupe.version
 
 
@@ -45,7 +44,9 @@ class _TroupeEstimator(BaseEstimator):
     training ends after `patience` epochs without a lesser one. plateau: epochs without a lesser loss, of these rows or
     else of those trained on, after which the rate is multiplied by `plateau_factor` (None is 0.1). random_state: None
     is 0, as results never change by themselves; of a RandomState a number is drawn at each fit. warm_start: `fit`
-    begins from the parameters there are. verbose: a line for each epoch.
+    begins from the parameters there are. verbose: a line for each epoch. start_from: the path of a safetensors file
+    that the first fit begins from, Troupe's or PyTorch's (`save_tensors`), or a dict with "path" and "names", "fresh",
+    "ignore" (docs/jobs.md). freeze: patterns of names of tensors that stay as they begin.
     """
 
     def _keep(self, options):
@@ -56,7 +57,7 @@ class _TroupeEstimator(BaseEstimator):
             hint = ": it is called random_state" if name == "seed" else ""
             raise TypeError(f"{type(self).__name__} has no option '{name}'{hint}")
 
-    def _learn(self, X, targets, class_count, weights, callbacks, start=None, ended=0, **changes):
+    def _learn(self, X, targets, classes, weights, callbacks, start=None, ended=0, **changes):
         """Sets what was learned also when Ctrl-C or a callback's error ended training."""
         options = {**self.get_params(deep=False), **self._options_by_classes(), **changes}
         if self.patience is not None and not self.validation_fraction:
@@ -78,7 +79,7 @@ class _TroupeEstimator(BaseEstimator):
         rows = _rows_of(X, is_dense=self.layers is not None or self.optimizer in SOLVERS)
         names = [] if isinstance(rows, tuple) else getattr(self, "feature_names_in_", range(X.shape[1]))
         try:
-            core.fit(rows, targets, class_count, weights, [str(name) for name in names], list(callbacks))
+            core.fit(rows, targets, [str(name) for name in classes], weights, [str(name) for name in names], list(callbacks))
         finally:
             if core.has_model:
                 self._core = core
@@ -100,13 +101,13 @@ class _TroupeEstimator(BaseEstimator):
     def _start(self):
         return self._core if self.warm_start and hasattr(self, "_core") else None
 
-    def _learn_part(self, X, targets, class_count, weights):
+    def _learn_part(self, X, targets, classes, weights):
         """One epoch from the parameters there are, in another order each time."""
         if self.optimizer in SOLVERS or self.validation_fraction:
             raise ValueError("partial_fit takes steps from one part of the rows to the next: no optimizer that solves "
                              "for all rows, and no validation_fraction")
         ended = getattr(self, "n_iter_", 0)
-        self._learn(X, targets, class_count, weights, (), getattr(self, "_core", None), ended, epochs=1)
+        self._learn(X, targets, classes, weights, (), getattr(self, "_core", None), ended, epochs=1)
         self.n_iter_ = ended + 1
         return self
 
@@ -163,8 +164,21 @@ class _TroupeEstimator(BaseEstimator):
     def save(self, path):
         """Writes the model file, which `troupe predict` and `load` read."""
         check_is_fitted(self)
-        names = [str(name) for name in getattr(self, "classes_", [])]
-        self._core.save(os.fspath(path), json.dumps(names, ensure_ascii=False) if names else None)
+        self._core.save(os.fspath(path))
+
+    def state_dict(self, like=None, names=None):
+        """The parameters by name, as PyTorch orders their values: `net.load_state_dict(model.state_dict(net.state_dict()))`.
+
+        `like`: another state_dict, whose names and kinds of tensors they get; None gives arrays with Troupe's names.
+        `names`: a dict from Troupe's names to others, where equal names or shapes do not say which is which.
+        """
+        check_is_fitted(self)
+        shapes = [(name, tuple(value.shape)) for name, value in (like or {}).items()]
+        found = dict(self._core.tensors(dict(names or {}), shapes))
+        if like is None:
+            return found
+        return {name: value.new_tensor(found[name]).reshape(value.shape) if hasattr(value, "new_tensor")
+                else found[name].reshape(value.shape) for name, value in like.items()}
 
     @property
     def parameters_sha256_(self):
@@ -208,7 +222,7 @@ class TroupeClassifier(ClassifierMixin, _TroupeEstimator):
     def __init__(self, hidden=HIDDEN, activation="relu", dropout=0.0, optimizer="adam", learning_rate=LEARNING_RATE,
                  l2=0.0, epochs=100, batch_size=32, slices=None, replicas=None, validation_fraction=0.0, patience=None,
                  standardize=True, random_state=None, layers=None, shape=None, plateau=None, plateau_factor=None,
-                 warm_start=False, verbose=False, class_weight=None, threshold=None, **renamed):
+                 warm_start=False, verbose=False, start_from=None, freeze=None, class_weight=None, threshold=None, **renamed):
         self._keep(locals())
 
     def fit(self, X, y, sample_weight=None, callbacks=()):
@@ -222,7 +236,7 @@ class TroupeClassifier(ClassifierMixin, _TroupeEstimator):
         if start and not np.array_equal(classes, self.classes_):
             raise ValueError(f"warm_start goes on with the classes {self.classes_}, these rows are of {classes}")
         self.classes_ = classes
-        return self._learn(X, labels, len(classes), weights, callbacks, start)
+        return self._learn(X, labels, classes.tolist(), weights, callbacks, start)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """One epoch over these rows. The first call tells all `classes`; the optimizer begins anew with each."""
@@ -233,7 +247,7 @@ class TroupeClassifier(ClassifierMixin, _TroupeEstimator):
         unknown = set(y.tolist()) - set(number_of)
         if unknown:
             raise ValueError(f"partial_fit was not told of the classes {sorted(unknown)} in its first call")
-        return self._learn_part(X, [number_of[name] for name in y.tolist()], len(number_of), weights)
+        return self._learn_part(X, [number_of[name] for name in y.tolist()], self.classes_.tolist(), weights)
 
     def predict_proba(self, X):
         return self._raw_predictions(X)
@@ -281,19 +295,19 @@ class TroupeRegressor(RegressorMixin, _TroupeEstimator):
     def __init__(self, hidden=HIDDEN, activation="relu", dropout=0.0, optimizer="adam", learning_rate=LEARNING_RATE,
                  l2=0.0, epochs=100, batch_size=32, slices=None, replicas=None, validation_fraction=0.0, patience=None,
                  standardize=True, random_state=None, layers=None, shape=None, plateau=None, plateau_factor=None,
-                 warm_start=False, verbose=False, target_scale=None, **renamed):
+                 warm_start=False, verbose=False, start_from=None, freeze=None, target_scale=None, **renamed):
         self._keep(locals())
 
     def fit(self, X, y, sample_weight=None, callbacks=()):
         """Each of `callbacks` is called with a dict after each epoch; False stops training soon."""
         start = self._start()
         X, targets, weights = self._check_numbers(X, y, sample_weight, start is None)
-        return self._learn(X, targets, 0, weights, callbacks, start)
+        return self._learn(X, targets, (), weights, callbacks, start)
 
     def partial_fit(self, X, y, sample_weight=None):
         """One epoch over these rows; the optimizer begins anew with each call."""
         X, targets, weights = self._check_numbers(X, y, sample_weight, not hasattr(self, "_core"))
-        return self._learn_part(X, targets, 0, weights)
+        return self._learn_part(X, targets, (), weights)
 
     def _check_numbers(self, X, y, sample_weight, reset):
         X, y, weights = self._check_rows(X, y, sample_weight, reset, multi_output=True, y_numeric=True)
@@ -319,6 +333,18 @@ def load_model(path):
     """
     core = _troupe.Estimator.load(os.fspath(path))
     return _kind_of(core)._of(core)
+
+
+def save_tensors(path, tensors):
+    """Writes a safetensors file of float32 values: `save_tensors("start.safetensors", net.state_dict())` for
+    `start_from`. `tensors`: arrays, or whatever NumPy takes for one, by name."""
+    _troupe.save_tensors(os.fspath(path), [(name, _array_of(value)) for name, value in tensors.items()])
+
+
+def _array_of(value):
+    if hasattr(value, "detach"):  # PyTorch's
+        value = value.detach().cpu().float()
+    return np.ascontiguousarray(value, dtype=np.float32)
 
 
 def _kind_of(core):

@@ -81,6 +81,11 @@ class StrangersAtARunningCluster(EqualRuns):
         self.expect_refusal(seen, 76, ["differ in their job: optimizer.learning_rate = "])
         self.assertIsNotNone(self.cluster.director().said("differ in their job"))
 
+    def test_another_model_to_start_from(self):
+        self.troupe("train", JOB, "--quiet", "--set", "training.steps=1", "--set", "output.directory=begun")
+        seen = self.second("--set", "model.start_from=begun/model.safetensors")
+        self.expect_refusal(seen, 76, ["differ in their job: model.start = nothing and "])
+
     def test_wrong_length_of_the_job(self):
         seen = self.second("--set", "checkpoint.every_steps=7")
         self.expect_refusal(seen, 76, ["differ in their length or intervals of the job: "

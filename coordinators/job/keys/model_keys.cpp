@@ -34,7 +34,56 @@ public:
   }
 };
 
+/// { OURS = "THEIRS", .. }
+class tensor_names_type final : public type_for<tensor_names> {
+public:
+  std::string words() const override { return "table of strings"; }
+  void read(tensor_names& out, const toml_value& value, const std::string& path,
+            complaints& found) const override {
+    const auto* table = value.as<toml_value::table>();
+    if (!table) {
+      found.push_back({path, value.at, "expected a table of names",
+                       "write start_names = { \"layers.0.weight\" = \"fc1.weight\" }"});
+      return;
+    }
+    const auto before = found.size();
+    tensor_names result;
+    for (const auto& [name, at, other] : *table) {
+      result.emplace_back(name, std::string{});
+      text_type{}.read(result.back().second, other, path + '.' + name, found);
+    }
+    if (found.size() == before)
+      out = std::move(result);
+  }
+  std::optional<std::string> text(const tensor_names& x) const override {
+    std::string result;
+    for (const auto& [own, other] : x)
+      result += (result.empty() ? "{ " : ", ") + toml_text(std::string_view{own}) + " = " +
+                toml_text(std::string_view{other});
+    return result.empty() ? "{}" : result + " }";
+  }
+};
+
 using model_section = key_section<job, model_options>;
+
+void add_start(model_section& model) {
+  model
+    .add(
+      "start_from", &model_options::start_from,
+      {"safetensors file of parameters that training begins from, this program's or PyTorch's; the "
+       "path is relative to the file that names it",
+       "none"})
+    .as_file();
+  model.add("start_fresh", &model_options::start_fresh,
+            string_list("write start_fresh = [\"layers.2.*\"]"),
+            {"start_from: tensors of the model that begin by the seed all the same", "none"});
+  model.add("start_ignore", &model_options::start_ignore,
+            string_list("write start_ignore = [\"fc.*\"]"),
+            {"start_from: tensors of the file that are not used", "none"});
+  model.add("start_names", &model_options::start_names, std::make_shared<tensor_names_type>(),
+            {"start_from: the model's tensors and what the file calls them",
+             "by equal names, else by shapes that one has"});
+}
 
 void add_loss(model_section& model) {
   model.add("loss", &model_options::loss,
@@ -81,6 +130,7 @@ void add_model_keys(job_key_rows& out, bool with_options) {
             "neural-network: of the hidden layers, one for all or one for each");
   add_loss(model);
   add_layers(model);
+  add_start(model);
   if (with_options)
     add_options(out, "model", models(), &job::model, {});
 }

@@ -248,6 +248,8 @@ void add_training_keys(job_key_rows& out) {
   training.add("class_weights", &training_options::class_weights,
                std::make_shared<class_weights_type>(),
                "what a row of each class counts; balanced: rows / (classes * rows of the class)");
+  training.add("freeze", &training_options::freeze, string_list("write freeze = [\"layers.0.*\"]"),
+               {"tensors that stay as they begin; * stands for any letters", "none"});
   training
     .add("threshold", threshold(),
          "two classes: from which probability on the rarer one is decided for, chosen on "

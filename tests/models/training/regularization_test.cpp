@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -53,6 +54,38 @@ TEST(regularization, norm_is_scaled_only_above_the_limit) {
   EXPECT_EQ(rule.norm_factor(100), 0.5);
   EXPECT_EQ(rule.norm_factor(0), 1);
   EXPECT_EQ(regularization{}.norm_factor(1e300), 1);
+}
+
+TEST(regularization, frozen_elements_are_not_penalized_and_stay) {
+  parameter_layout layout;
+  layout.add("layers.0.weight", {2, 3});
+  layout.add("layers.0.bias", {2});
+  layout.add("layers.1.weight", {1, 2});
+  const std::vector<index_range> frozen{{6, 8}, {8, 10}};
+  EXPECT_EQ(penalized_ranges(layout, frozen), (std::vector<index_range>{{0, 6}}));
+  EXPECT_EQ(penalized_ranges(layout, {{0, 6}}), (std::vector<index_range>{{8, 10}}));
+  const regularization rule{changes_of(0, 0), {}, frozen};
+  EXPECT_FALSE(rule.active()) << "a gradient of 0 needs no change";
+  const values before{1, 2, 3, 4};
+  values next{5, 6, 7, 8};
+  rule.hold(next, before.data(), 5); // elements 5 to 8
+  EXPECT_EQ(next, (values{5, 2, 3, 4}));
+}
+
+TEST(regularization, weight_decay_leaves_frozen_elements) {
+  auto options = changes_of(0, 0);
+  options.kind = optimizer_kind::adamw;
+  options.weight_decay = 0.5;
+  const auto rule = make_optimizer(options);
+  const regularization changes{options, {}, {{1, 2}}};
+  optimizer_state state{rule->slot_count(), 2};
+  const values gradient{0, 0}, parameters{4, 4};
+  values next(2);
+  const std::array<std::span<const float>, 1> inputs{gradient};
+  ASSERT_TRUE(reducer{}.reduce_and_update({{0}}, inputs, *rule,
+                                          rule->begin_step(0, 1, direction::descent), state,
+                                          parameters, next, {&changes, 0, 1}));
+  EXPECT_EQ(next, (values{2, 4}));
 }
 
 TEST(regularization, biases_are_excluded_by_name) {

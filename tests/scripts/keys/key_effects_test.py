@@ -45,6 +45,10 @@ CLIENTS = ["training.strategy=federated", "training.epochs=", "training.slices="
 LATE = ["training.consistency=asynchronous", "training.slices=", "training.replicas=2"]
 PRIVATE = [*CLIENTS, "merge.weighting=equal", "privacy.clip_norm=1", "privacy.noise_multiplier=1",
            "privacy.delta=1e-3", "privacy.key_file=run.key"]
+START = ["model.hidden=[4, 4]", "model.start_from=start.safetensors", 'model.start_fresh=["*.bias"]']
+NAMED = [*START, 'model.start_names={ "layers.0.weight" = "p.weight" }']
+FRESH = ["model.hidden=[4, 4]", "model.start_from=start.safetensors", 'model.start_ignore=["q.weight"]',
+         'model.start_fresh=["*.bias", "layers.0.weight"]']
 
 
 def schedule(kind, *more):
@@ -110,6 +114,10 @@ CHANGES = {
     "model.huber_threshold": ("0.1", [*REGRESSION, "model.loss=huber"]),
     "model.bias": ("false", []),
     "model.dropout": ("0.5", []),
+    "model.start_from": ("other_start.safetensors", NAMED),
+    "model.start_fresh": ('["*.bias", "layers.1.weight"]', FRESH),
+    "model.start_ignore": ('["p.weight"]', FRESH),
+    "model.start_names": ('{ "layers.0.weight" = "q.weight" }', NAMED),
     "model.cuts": ("2", ["model.hidden=[64, 64]"]),
     "model.cut": ('["none", "outputs", "inputs"]', ["model.hidden=[64, 64]", "model.cuts=2",
                                                     'model.cut=["outputs", "inputs", "none"]']),
@@ -166,6 +174,7 @@ CHANGES = {
     "training.watch": ("accuracy", VALIDATED),
     "training.metrics": ('["macro-f1"]', ["data.test_fraction=0.3"]),
     "training.class_weights": ("[1, 2, 3]", []),
+    "training.freeze": ('["layers.0.*"]', []),
     "training.threshold": ("f1", [*BINARY, "data.validation_fraction=0.3"]),
     "training.threshold_class": ('"0"', [*BINARY, "data.validation_fraction=0.3", "training.threshold=f1"]),
     "training.members": ("4", MERGED),
@@ -244,7 +253,20 @@ def write_npy(path, rows):
                      struct.pack(f"<{len(values)}f", *values))
 
 
+def write_tensors(path, first):
+    """Two weights of four units for four, one of three for four."""
+    header, values = {}, []
+    for name, rows in (("p", 4), ("q", 4), ("r", 3)):
+        begin = 4 * len(values)
+        values += [(first + 7 * len(values) + i * i) % 11 / 16 - 0.3 for i in range(4 * rows)]
+        header[f"{name}.weight"] = {"dtype": "F32", "shape": [rows, 4], "data_offsets": [begin, 4 * len(values)]}
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + struct.pack(f"<{len(values)}f", *values))
+
+
 def write_rows(folder):
+    write_tensors(folder / "start.safetensors", 1)
+    write_tensors(folder / "other_start.safetensors", 5)
     def table(name, rows, separator=",", header="a,b,flag,who,when,gap,colour,y"):
         lines = [header.replace(",", separator)] if header else []
         lines += [separator.join(map(str, row)) for row in rows]

@@ -185,7 +185,7 @@ class GoingOn(CommandTest):
         cold = model.set_params(warm_start=False).fit(X, y)
         self.assertEqual(cold.parameters_sha256_, bits)
         model.set_params(warm_start=True, hidden=9)
-        with self.assertRaisesRegex(ValueError, "start from has 'layers.0.weight' .8 x 10. where this one has"):
+        with self.assertRaisesRegex(ValueError, "given tensor 'layers.0.weight' .8 x 10. has another shape"):
             model.fit(X, y)
 
     def test_a_warm_start_keeps_the_classes(self):
