@@ -213,11 +213,8 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.sharded = resolved.parallel.sharded;
   for_node.rows = rows->evaluated();
   for_node.seed = resolved.seed;
-  if (const auto& start = resolved.model.start) {
-    const buffer values{start->values.size()};
-    network_->layout().to_working(start->values, values.values());
-    for_node.start = values;
-  }
+  if (const auto& start = resolved.model.start)
+    for_node.start = start->parameters;
   if (is_federated(resolved.training))
     for_node.orders.cohort_max =
       federated_options_of(resolved).counted_max(resolved.federated.clients);

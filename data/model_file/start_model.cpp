@@ -190,10 +190,13 @@ start_model::values_for(const model& network, const prepared_data& data, uint64_
                     match.problem,
                   "model.start_from", match.hint);
   auto result = std::make_shared<start_values>();
-  result->values = started_values(network, match, layout_, values_, is_torch_, seed);
+  auto values = started_values(network, match, layout_, values_, is_torch_, seed);
+  const buffer parameters{values.size()};
+  network.layout().to_working(values, parameters.values());
+  result->parameters = parameters;
   result->scale = data.scale;
   sha256 digest;
-  for (const auto* numbers : {&result->values, &result->scale.mean, &result->scale.deviation})
+  for (const auto* numbers : {&values, &result->scale.mean, &result->scale.deviation})
     digest.update(std::as_bytes(std::span{*numbers}));
   if (reads_as_before_)
     for (const auto* numbers : {&features_.mean, &features_.deviation, &reading_.columns.fill})

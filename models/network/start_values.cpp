@@ -49,6 +49,10 @@ public:
     for (const auto& [own, other] : options_.start_names)
       take_named(own, other);
     for (size_t i = 0; i < own_.size(); ++i)
+      if (is_fresh_[i]) // what it would have begun from is not used
+        if (const auto same = number_of(other_, own_[i].name); same && !is_used_[*same])
+          is_ignored_[*same] = true;
+    for (size_t i = 0; i < own_.size(); ++i)
       if (is_open(i))
         if (const auto same = number_of(other_, own_[i].name); same && !is_taken(*same))
           take(i, *same);
@@ -119,7 +123,6 @@ private:
       return refuse("the given tensor " + text_of(other_[other], other_[other].shape) +
                       " has another shape than the model's " + text_of(own_[own], shape_of(own)),
                     "begin it by the seed, start_fresh = [" + quoted(own_[own].name) +
-                      "] and start_ignore = [" + quoted(other_[other].name) +
                       "], or give the model the layers that these tensors are of");
     pair_of_[own] = other;
     is_used_[other] = true;

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "models/base/buffer.hpp"
 #include "models/losses/target_scale.hpp"
 #include "models/network/model.hpp"
 #include "models/network/parameter_layout.hpp"
@@ -34,9 +35,10 @@ struct start_options {
 
 /// Parameters that training begins from.
 struct start_values {
-  std::vector<float> values; ///< of all tensors, in logical order
-  target_scale scale{};      ///< of a regression's targets, as these values learned them
-  std::string sha256;        ///< of the values, the scale and how rows are read, hexadecimal
+  const_buffer parameters; ///< in working order
+  target_scale scale{};    ///< of a regression's targets, as these values learned them
+  std::string
+    sha256; ///< of the values in logical order, the scale and how rows are read, hexadecimal
 };
 
 /// Numbers of tensors that are each other's.

@@ -108,6 +108,18 @@ TEST(start_values, a_bias_is_no_weight_of_the_same_shape) {
   EXPECT_EQ(match_tensors(own, file_of({{"w", {1, 1}}, {"bias", {1}}}), {}, true).problem, "");
 }
 
+TEST(start_values, the_file_s_tensor_of_a_fresh_one_s_name_is_not_used) {
+  const auto own = network();
+  const auto file = own.layout();
+  start_options options;
+  options.start_fresh = {"layers.2.*"};
+  const auto match = match_tensors(own, file, options, true);
+  EXPECT_EQ(match.problem, "");
+  EXPECT_EQ(match.pairs.size(), 4u);
+  options.start_names = {{"layers.1.bias", "layers.0.bias"}};
+  EXPECT_NE(match_tensors(own, file, options, true).problem, "") << "layers.1.bias is left over";
+}
+
 struct refusal {
   start_options options;
   std::string why;

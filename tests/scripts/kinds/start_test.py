@@ -112,8 +112,7 @@ class StartTest(CommandTest):
         keys = ("data.file=third.csv", "output.directory=third")
         said = finished(TROUPE, "train", "second.toml", "--set", keys[0], code=None, cwd=self.folder)
         self.assertIn("'high' is none of those of the model to start from", said.stderr)
-        result = self.train("second.toml", *keys, 'model.start_fresh=["layers.2.*"]', 'model.start_ignore=["layers.2.*"]',
-                            "training.epochs=15")
+        result = self.train("second.toml", *keys, 'model.start_fresh=["layers.2.*"]', "training.epochs=15")
         self.assertGreater(result["test_accuracy"], 0.85)
 
     def test_other_columns_are_refused(self):
