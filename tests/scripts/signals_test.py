@@ -122,15 +122,6 @@ class Training(Stopped):
             steps = self.assert_kept(out, said + more)["steps"]
             self.assertIn(f"stopped   --resume goes on from step {steps}\n", more)
 
-    def test_what_has_no_checkpoints_says_so(self):
-        run = self.train("--set", "optimizer.kind=gauss-newton", "--set", "data.synthetic=regression",
-                         "--set", "data.rows=20000", "--set", "model.hidden=[20,20]", "--set", "checkpoint.every_steps=0")
-        self.said_until(run, "Epoch ")
-        os.kill(run.pid, signal.SIGINT)
-        out, said = run.communicate(timeout=HANG)
-        self.assertEqual(run.returncode, 130, said)
-        self.assertRegex(said, r"there is no checkpoint of step \d+: --resume cannot go on\n")
-
 
 class Reading(Stopped):
     def stop(self, run, number):
