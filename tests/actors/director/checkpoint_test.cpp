@@ -134,7 +134,7 @@ TEST(checkpoint, a_run_that_was_stopped_goes_on_as_if_it_had_not_been) {
       test::ordered_company run{x, folder.writing()};
       std::mt19937_64 random{seed};
       run.begin();
-      deliver(run, random, random() % 500);
+      deliver(run, random, random() % (every == 0 ? 250 : 500));
       run.self()->send(run.actors().director(), atom::stop_v);
       run.self()->send(run.actors().director(), atom::stop_v);
       run.run(random);
@@ -196,7 +196,7 @@ TEST(checkpoint, of_a_stop_that_cannot_be_written_costs_a_line_and_nothing_else)
       test::ordered_company run{x, folder.writing()};
       std::mt19937_64 random{7};
       run.begin();
-      deliver(run, random, 150);
+      deliver(run, random, 60);
       run.self()->send(run.actors().director(), atom::stop_v);
       run.run(random);
       const auto outcome = run.outcome();
