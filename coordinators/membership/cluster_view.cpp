@@ -111,7 +111,10 @@ std::string cluster_view::work_text(size_t member_index) const {
   for (const auto& place : replicas)
     if (place.member == member_index && !place.slices.empty())
       own.insert(place.slices);
-  std::string result = own.empty() ? "computes nothing for now" : "computes slices";
+  const bool is_one = own.size() == 1 && own.begin()->size() == 1;
+  std::string result = own.empty() ? "computes nothing for now"
+                       : is_one    ? "computes slice"
+                                   : "computes slices";
   for (const auto& x : own)
     result += (x == *own.begin() ? " " : ", ") + std::to_string(x.begin) +
               (x.size() > 1 ? " to " + std::to_string(x.end - 1) : "");

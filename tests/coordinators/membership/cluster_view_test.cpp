@@ -63,7 +63,7 @@ TEST(cluster_view, knows_its_members_by_name_and_deed) {
   later.id.number = 2;
   later.replicas[2].slices = {3, 4};
   later.shards[0].blocks = {1, 2};
-  EXPECT_EQ(later.work_text(1), "computes slices 3, and keeps parameters");
+  EXPECT_EQ(later.work_text(1), "computes slice 3, and keeps parameters");
 }
 
 TEST(cluster_view, a_higher_term_wins_whatever_the_number) {
