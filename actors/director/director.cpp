@@ -91,7 +91,8 @@ director_state::parts::parts(director_context& context)
             {[this](uint64_t version, const stored_tensor& parameters) {
                training.on_fetched(version, parameters);
              },
-             [this](uint64_t version) { training.on_checkpoint(version); }}),
+             [this](uint64_t version) { training.on_checkpoint(version); },
+             [this] { return watch.stop_asked(); }}),
     membership(context, roster, watch, announcer, writes,
                {[this](const publish& news) { training.on_view(news); },
                 [this] { training.finish_if_complete(); }}),
@@ -205,9 +206,7 @@ training_status run_status::status() const {
   status.still = context_.begin && !context_.finished ? seconds_of(now - watch_.moved()) : 0;
   status.job_sha256 = context_.options.job_sha256;
   status.view = membership_.view_for_people();
-  status.views = membership_.view_count();
-  status.replicas_lost = roster_.replicas_lost();
-  status.rollbacks = membership_.roll_back_count();
+  static_cast<recovery_figures&>(status) = membership_.recovery();
   if (is_still(now))
     status.late = holding_up(roster_.heard(context_.view, now));
   for (const auto& node : context_.options.membership.expected)

@@ -128,7 +128,6 @@ void process_roster::fill_in(training_finished& result, const cluster_view& view
   result.figures = figures(view, split);
   result.nodes = took_part_.size();
   result.replicas_here = view.replicas.size();
-  result.replicas_lost = replicas_lost_;
   for (const auto& [who, one] : processes_)
     if (one.last)
       result.wire += one.last->news.wire;

@@ -27,10 +27,9 @@ deadly_failure(const deadly_work& what,
           "look for what these processes said last; leave such a row out, or set runtime.attempts"};
 }
 
-// The number of reported steps that a new term undoes, in words.
-std::string steps_again(const publish& news, uint64_t done) {
-  const auto start = news.view.start_version;
-  return news.restarts && done > start ? " (" + std::to_string(done - start) + " steps again)" : "";
+// The number of reported steps that a new term undoes.
+uint64_t steps_again(const publish& news, uint64_t done) {
+  return news.restarts ? done - std::min(done, news.view.start_version) : 0;
 }
 
 } // namespace
@@ -116,6 +115,12 @@ void run_membership::on_standstill(const std::string& why) {
   carry_out(rule_->on_standstill(why, context_.now()));
 }
 
+recovery_figures run_membership::recovery() const {
+  auto result = recovery_;
+  result.replicas_lost += roster_.replicas_lost();
+  return result;
+}
+
 view_number run_membership::view_for_people() const {
   auto result = context_.view.id;
   result.term -= first_term_ ? *first_term_ - 1 : 0;
@@ -153,15 +158,20 @@ void run_membership::carry_out(const publish& decision) {
   roster_.on_view(context_.view);
   watch_.on_view(context_.now());
   waiting_.reset();
-  ++view_count_;
+  ++recovery_.views;
+  const auto undone = steps_again(decision, context_.last_progress.version);
+  recovery_.steps_again += undone;
   if (decision.restarts) {
-    roll_back_count_ += first_term_ ? 1 : 0;
+    recovery_.rollbacks += first_term_ ? 1 : 0;
     first_term_ = first_term_.value_or(context_.term());
   }
   announcer_.send_view();
   tell_turned_away();
   if (!context_.is_alone())
-    context_.tell(decision.reason + steps_again(decision, context_.last_progress.version));
+    context_.tell(decision.reason +
+                  (undone > 0 ? " (" + std::to_string(undone) + " steps again)" : ""));
+  if (decision.restarts) // what is undone counts once, whoever is lost next
+    context_.last_progress.version = decision.view.start_version;
   to_.on_view(decision);
 }
 

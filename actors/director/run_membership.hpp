@@ -115,7 +115,13 @@ public:
       announcer_(announcer),
       writes_(writes),
       to_(std::move(to)),
-      lost_(context.options.lost_work) {}
+      lost_(context.options.lost_work) {
+    if (const auto& last = context.options.resume_from) {
+      recovery_ = last->recovery;
+      ++recovery_.lives;
+    } else
+      recovery_.views = 0;
+  }
 
   /// Training may begin once all processes, or enough of them, are linked; from this checkpoint, if not 0.
   void begin(uint64_t checkpoint_version);
@@ -133,8 +139,7 @@ public:
   bool has_begun() const { return rule_.has_value(); }
   /// The missing processes without which training stands still or cannot begin.
   const std::optional<wait_for>& waiting() const { return waiting_; }
-  uint64_t view_count() const { return view_count_; }
-  uint64_t roll_back_count() const { return roll_back_count_; }
+  recovery_figures recovery() const;
   /// The view's number with terms as people count them: from 1 for this director.
   view_number view_for_people() const;
 
@@ -164,8 +169,7 @@ private:
   lost_work lost_;
   std::optional<publish> held_back_; ///< while `lost_` is in doubt
   std::optional<uint64_t> first_term_;
-  uint64_t view_count_ = 0;
-  uint64_t roll_back_count_ = 0;
+  recovery_figures recovery_; ///< but for the replicas that the roster counts
 };
 
 } // namespace troupe

@@ -1,5 +1,6 @@
 #include "actors/director/run_tensors.hpp"
 
+#include "coordinators/step/checkpoint_rule.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/base/copy_values.hpp"
 
@@ -127,7 +128,7 @@ void run_tensors::tick(moment now) {
 void run_tensors::begin_term() {
   context_.exchange->begin_term(context_.term());
   drafts_.begin_term(owners());
-  drop_files_from(0);
+  drop_drafts_from(0);
   if (context_.view.start_version > 0)
     hand_out_checkpoint();
 }
@@ -177,18 +178,35 @@ void run_tensors::stop_fetching() {
 // ---- The disk ----
 
 void run_tensors::write(range_order what) {
-  const auto* const refusal =
-    what.scratch ? "what is to be kept cannot be written" : "a checkpoint cannot be written";
-  writes_.write(std::move(what), [this, refusal](const write_outcome& outcome) {
+  const bool is_kept = what.scratch != nullptr;
+  writes_.write(std::move(what), [this, is_kept](const write_outcome& outcome) {
     if (outcome.problem)
-      return fail(refusal, *outcome.problem);
+      return is_kept ? fail("what is to be kept cannot be written", *outcome.problem)
+                     : on_unwritten(*outcome.problem);
     settle(); // the exchange may give credit again
   });
 }
 
+void run_tensors::on_unwritten(const failure& problem) {
+  if (!to_.is_stopping())
+    return fail("a checkpoint cannot be written", problem);
+  give_up_checkpoints(problem.what());
+}
+
+void run_tensors::give_up_checkpoints(const std::string& why) {
+  if (!std::exchange(gave_up_, true))
+    context_.tell("warning: where the run is stopped no checkpoint can be written: " + why);
+  drop_drafts_from(0);
+}
+
 void run_tensors::fail(const std::string& what, const failure& problem) {
+  const auto hint =
+    written_version_ == 0
+      ? "make room there or name another folder (checkpoint.directory), then begin again"
+      : "make room there, then go on from version " + std::to_string(written_version_) +
+          " with --resume";
   context_.fail({problem.code(), what + ": " + problem.reason(), problem.where(),
-                 problem.hint().empty() ? hint_of_older_checkpoint() : problem.hint()});
+                 problem.hint().empty() ? hint : problem.hint()});
 }
 
 // The read checks the data: it may have been damaged since it was written.
@@ -210,11 +228,12 @@ bool run_tensors::on_due(const piece_due& news) {
 // ---- Checkpoints ----
 
 bool run_tensors::is_checkpointed(uint64_t version) const {
-  const auto every = context_.options.rule.checkpoint_every;
+  const auto& [plan, every] =
+    std::tie(context_.options.rule.plan, context_.options.rule.checkpoint_every);
   const auto& horizon = announcer_.horizon();
-  const bool is_end = horizon.final && version == horizon.version;
-  return context_.options.writer && every > 0 && (version % every == 0 || is_end) &&
-         version <= horizon.version && version > (checkpoint_ ? checkpoint_->version : 0);
+  return context_.options.writer && !gave_up_ &&
+         troupe::is_checkpointed(version, horizon, every, plan) && version <= horizon.version &&
+         version > (checkpoint_ ? checkpoint_->version : 0);
 }
 
 void run_tensors::expect_state(uint64_t version) {
@@ -234,10 +253,6 @@ void run_tensors::draft(checkpoint memory) {
 void run_tensors::drop_drafts_from(uint64_t version) {
   drafts_.drop_from(version);
   context_.exchange->dismiss(tensor_kind::state, {version, UINT64_MAX});
-  drop_files_from(version);
-}
-
-void run_tensors::drop_files_from(uint64_t version) {
   if (context_.options.writer && context_.options.rule.checkpoint_every > 0)
     writes_.drop_drafts_from(version);
 }
@@ -248,31 +263,29 @@ void run_tensors::write_if_complete() {
   auto whole = drafts_.take_complete();
   if (!whole)
     return;
-  checkpoint_ = std::make_shared<const checkpoint>(std::move(*whole));
+  const auto before =
+    std::exchange(checkpoint_, std::make_shared<const checkpoint>(std::move(*whole)));
   context_.exchange->dismiss(tensor_kind::state, keys_before(checkpoint_->version + 1));
   // It has all spans, so no process waits for an older one any more.
   context_.exchange->forget(tensor_kind::state, keys_before(checkpoint_->version));
   is_writing_ = true;
-  writes_.write(checkpoint_, [this](const write_outcome& outcome) { on_written(outcome); });
+  writes_.write(checkpoint_, [this, before](const write_outcome& outcome) {
+    if (outcome.problem)
+      checkpoint_ = before;
+    on_written(outcome);
+  });
 }
 
 void run_tensors::on_written(const write_outcome& outcome) {
   is_writing_ = false;
   if (outcome.problem)
-    return fail("a checkpoint cannot be written", *outcome.problem);
+    return on_unwritten(*outcome.problem);
   checkpoint_ = outcome.saved;
   written_version_ = checkpoint_->version;
   if (context_.finished)
     return;
   write_if_complete();
   to_.on_checkpoint(written_version_);
-}
-
-std::string run_tensors::hint_of_older_checkpoint() const {
-  if (written_version_ == 0)
-    return "make room there or name another folder (checkpoint.directory), then begin again";
-  return "make room there, then go on from version " + std::to_string(written_version_) +
-         " with --resume";
 }
 
 // Publishes the state that processes begin the term with. Without a writer it must be read now.

@@ -90,6 +90,8 @@ public:
   struct listener {
     std::function<void(uint64_t version, const stored_tensor& parameters)> on_fetched;
     std::function<void(uint64_t version)> on_checkpoint; ///< complete, and on the disk
+    /// Somebody asked for a stop: the result does not depend on a checkpoint any more.
+    std::function<bool()> is_stopping;
   };
 
   run_tensors(director_context& context, const run_announcer& announcer, run_writes& writes,
@@ -121,6 +123,8 @@ public:
   void drop_drafts_from(uint64_t version);
   /// Some drafts wait for state of shards.
   bool is_awaiting() const { return drafts_.is_awaiting(); }
+  /// This run writes no checkpoint any more.
+  void give_up_checkpoints(const std::string& why);
   /// The disk is slower than training: the next checkpoint is in the making while one is being written.
   bool is_behind() const { return is_writing_ && drafts_.is_awaiting(); }
 
@@ -139,11 +143,11 @@ private:
   void fetch_to_memory(expectation& what) const;
   void write(range_order what);
   void fail(const std::string& what, const failure& problem);
-  void drop_files_from(uint64_t version);
   void expect_state(uint64_t version);
   void write_if_complete();
   void on_written(const write_outcome& outcome);
-  std::string hint_of_older_checkpoint() const;
+  /// A checkpoint, or a part of one, was not written: fails the run, or gives up while it is being stopped.
+  void on_unwritten(const failure& problem);
   void hand_out_checkpoint();
 
   director_context& context_;
@@ -156,6 +160,7 @@ private:
   std::shared_ptr<const checkpoint> checkpoint_;
   bool is_writing_ = false;      ///< `checkpoint_` is being written
   uint64_t written_version_ = 0; ///< of the newest on the disk; 0: there is none
+  bool gave_up_ = false;
 };
 
 } // namespace troupe

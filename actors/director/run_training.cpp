@@ -185,6 +185,8 @@ void run_training::stop_at_named(run_announcer::named_version version) {
 }
 
 void run_training::on_view(const publish& news) {
+  if (news.restarts && ends_without_checkpoint(news.reason))
+    return;
   if (news.restarts)
     begin_term();
   else
@@ -275,6 +277,7 @@ void run_training::carry_out(const take_checkpoint& decision) {
   x.arithmetic = context_.options.arithmetic;
   x.version = decision.version;
   x.term = context_.term();
+  x.recovery = membership_.recovery();
   x.stop = memory_of(memory.stop);
   x.plateau = memory_of(memory.plateau.watch());
   x.reductions = memory.plateau.reductions();
@@ -320,8 +323,11 @@ void run_training::fetch(uint64_t version) {
 void run_training::finish_if_complete() {
   if (!writes_.is_idle())
     return;
-  if (context_.finished)
-    return tell_result();
+  if (context_.finished) {
+    if (!std::exchange(has_reported_result_, true))
+      context_.send_to_observers(end_.result());
+    return;
+  }
   if (end_.is_named() && end_.parameters() &&
       roster_.has_counted(context_.view, announcer_.round()) && !tensors_.is_awaiting())
     finish();
@@ -329,6 +335,8 @@ void run_training::finish_if_complete() {
 
 void run_training::end_at_checkpoint(const std::string& why) {
   if (writes_.is_writing())
+    return;
+  if (ends_without_checkpoint(why))
     return;
   const auto& last = tensors_.last_checkpoint();
   if (!last)
@@ -341,6 +349,15 @@ void run_training::end_at_checkpoint(const std::string& why) {
   context_.tell("stopped at the last checkpoint, version " + std::to_string(last->version) + ": " +
                 why);
   finish();
+}
+
+bool run_training::ends_without_checkpoint(const std::string& why) {
+  const bool has_result = end_.is_named() && end_.parameters();
+  if (context_.finished || !has_result || !watch_.stop_asked() || !tensors_.is_awaiting())
+    return false;
+  tensors_.give_up_checkpoints(why);
+  finish();
+  return true;
 }
 
 void run_training::fail(const failure& why) {
@@ -357,16 +374,9 @@ void run_training::finish() {
   auto& result = end_.result();
   result.history = history_.rows();
   result.reductions = history_.reductions();
-  result.views = membership_.view_count();
-  result.rollbacks = membership_.roll_back_count();
+  static_cast<recovery_figures&>(result) = membership_.recovery();
   roster_.fill_in(result, context_.view, context_.options.membership.split);
-  if (writes_.is_idle())
-    tell_result();
-}
-
-void run_training::tell_result() {
-  if (!std::exchange(has_reported_result_, true))
-    context_.send_to_observers(end_.result());
+  finish_if_complete();
 }
 
 caf::result<trained_model> run_training::pull() const {

@@ -102,12 +102,13 @@ private:
   void carry_out(const finish_at& decision);
 
   void begin_term();
+  /// Ends a run that was stopped with its result, if nothing but the checkpoint of it is missing.
+  bool ends_without_checkpoint(const std::string& why);
   /// Takes history, rule and best version from the last checkpoint.
   void recall_checkpoint();
   void stop_at_named(run_announcer::named_version version);
   void fetch(uint64_t version);
   void finish();
-  void tell_result();
 
   director_context& context_;
   run_history& history_;

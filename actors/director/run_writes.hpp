@@ -17,6 +17,7 @@
 
 #include "actors/director/director_context.hpp"
 #include "actors/protocol/write_messages.hpp"
+#include "coordinators/step/checkpoint_rule.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -47,10 +48,11 @@ public:
       to(outcome);
     });
   }
-  /// Writes a term; without a writer it counts as written.
+  /// Writes a term; without checkpoints on the way it counts as written.
   void write_term(uint64_t term, listener to) {
     ordered_term_ = term;
-    if (!context_.options.writer)
+    const auto every = context_.options.rule.checkpoint_every;
+    if (!context_.options.writer || every == 0 || every == checkpoint_at_stop)
       return to({});
     ++counting_;
     order(term_order{term}, [this, to = std::move(to)](const auto& outcome) {

@@ -277,7 +277,10 @@ void node_state::on_cluster_view(const cluster_view& news) {
   parts_->report.send(); // before its replicas begin to compute
   if (context_.options.listeners.on_standing)
     context_.options.listeners.on_standing(context_.view.id, context_.options.self.incarnation,
-                                           context_.takes_part());
+                                           !context_.takes_part() ? ""
+                                           : context_.options.kept
+                                             ? "computes what the parameter server orders"
+                                             : context_.view.work_text(*context_.me));
   settle();
 }
 

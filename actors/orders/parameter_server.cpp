@@ -1,5 +1,6 @@
 #include "actors/orders/parameter_server.hpp"
 
+#include "coordinators/step/checkpoint_rule.hpp"
 #include "models/base/copy_values.hpp"
 
 #include <caf/actor_cast.hpp>
@@ -318,9 +319,8 @@ void server_state::publish() {
 void server_state::copy_if_due() {
   const auto& model = records_.model;
   const auto version = model.version();
-  const auto every = options_.checkpoint_every;
-  if (every == 0 || !model.is_at_horizon() || version == copied_version_ ||
-      !(version % every == 0 || model.is_at_end()))
+  if (!model.is_at_horizon() || version == copied_version_ ||
+      !is_checkpointed(version, model.horizon(), options_.checkpoint_every, options_.plan))
     return;
   copied_version_ = version;
   const auto& parameters = model.parameters();

@@ -42,7 +42,7 @@ struct server_options {
   std::shared_ptr<server_policy> policy; ///< used by this actor alone
   test_hooks hooks;
   state_shape saved{};           ///< what the policy saves
-  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints (checkpoint_rule.hpp); 0: none
   roster_options roster = {};
   row_namer rows_of = {};                 ///< null: rows are not named
   std::shared_ptr<trace_ring> trace = {}; ///< null: no timeline is wanted

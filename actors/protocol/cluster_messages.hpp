@@ -24,10 +24,10 @@ namespace troupe {
 
 class version_buffers;
 
-/// Called with a process's newest view, the incarnation it joined as, and whether the view names
-/// that. A process that the view does not name was turned away, and may join anew.
+/// Called with a process's newest view, the incarnation it joined as, and its work in words; empty: the view does not
+/// name that. Then the process was turned away, and may join anew.
 using standing_listener =
-  std::function<void(const view_number& view, uint64_t incarnation, bool takes_part)>;
+  std::function<void(const view_number& view, uint64_t incarnation, const std::string& work)>;
 
 /// Called with the reason why this process cannot follow a view: its cluster file differs from the
 /// director's.

@@ -55,9 +55,7 @@ company::company(caf::actor_system& system, const job& resolved,
   here.self = {std::string{only_process_name}, 1,
                *resolved.training.replicas * resolved.parallel.group_size(), shard_count};
   here.wired = false;
-  // A solver has no state worth a checkpoint.
-  const bool saves = options.checkpoints && scope != optimizer_scope::solver;
-  here.checkpoint_every = saves ? resolved.checkpoint.every_steps : 0;
+  here.checkpoint_every = options.checkpoints ? checkpoint_every_of(resolved) : 0;
   here.hooks = options.hooks;
   here.trace = options.trace;
   process_ = std::make_unique<process>(system, resolved, data, here);

@@ -44,7 +44,8 @@ struct company_options {
   bool director_detached = true;
   std::shared_ptr<test_hooks> hooks;   ///< for tests; null: none
   std::shared_ptr<run_recorder> trace; ///< of the timeline; null: none is wanted
-  /// Receives a checkpoint every `job.checkpoint.every_steps` steps; null: none are written.
+  /// Receives a checkpoint every `job.checkpoint.every_steps` steps, and of the version at which a stop ended
+  /// training; null: none are written.
   std::shared_ptr<checkpoint_store> checkpoints;
   /// A checkpoint of this job to resume from; nothing: train from the beginning.
   std::optional<checkpoint> resume_from;

@@ -42,7 +42,7 @@ struct process_options {
   /// Makes the node; empty: the node runs on the system's threads.
   std::function<local_node_actor(const node_options&, const local_company&)> spawn_node = {};
   bool wired = true;             ///< the run has other processes
-  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints (checkpoint_rule.hpp); 0: none
   exchange_options exchange;
   node_listeners listeners = {};
   milliseconds lost_patience{0};       ///< how long processes that were lost may take to come back

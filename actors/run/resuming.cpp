@@ -4,6 +4,7 @@
 #include "actors/run/process.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
+#include "coordinators/step/checkpoint_rule.hpp"
 #include "data/text/failure.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
 
@@ -12,6 +13,13 @@
 #include <vector>
 
 namespace troupe {
+
+uint64_t checkpoint_every_of(const job& resolved) {
+  if (scope_of(resolved.optimizer.kind) == optimizer_scope::solver)
+    return 0;
+  const auto every = resolved.checkpoint.every_steps;
+  return every > 0 ? every : checkpoint_at_stop;
+}
 
 std::optional<std::string> misfit_of(const checkpoint& x, const job& resolved,
                                      const prepared_data& data) {

@@ -1,4 +1,5 @@
-// Resuming from a checkpoint: checks that it belongs to the job (data/checkpoint/checkpoint.hpp).
+// Resuming from a checkpoint: which ones a run writes, and whether one belongs to the job
+// (data/checkpoint/checkpoint.hpp).
 
 #pragma once
 
@@ -6,10 +7,15 @@
 #include "data/checkpoint/checkpoint.hpp"
 #include "data/training_rows/prepare.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 namespace troupe {
+
+/// Steps between checkpoints of a run that has a folder for them (coordinators/step/checkpoint_rule.hpp). A solver has
+/// no state worth one.
+uint64_t checkpoint_every_of(const job& resolved);
 
 /// Why `x` cannot be a checkpoint of the resolved job; nothing when it can. Does not check names,
 /// versions and numerics classes.

@@ -38,7 +38,8 @@ struct train_options {
   std::function<void(const training_status&)> on_status;
   /// Called about ten times a second, on the thread that waits. True stops training at a version.
   std::function<bool()> stop_requested;
-  /// Receives a checkpoint every `job.checkpoint.every_steps` steps; null: none are written.
+  /// Receives a checkpoint every `job.checkpoint.every_steps` steps, and of the version at which a stop ended
+  /// training; null: none are written.
   std::shared_ptr<checkpoint_store> checkpoints;
   /// A checkpoint of this job to resume from; nothing: train from the beginning.
   std::optional<checkpoint> resume_from;

@@ -1,5 +1,6 @@
 #include "actors/step/shard.hpp"
 
+#include "coordinators/step/checkpoint_rule.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/base/copy_values.hpp"
 
@@ -142,7 +143,8 @@ void shard_state::restore() {
 }
 
 void shard_state::on_contribution(const contribution& news) {
-  if (elements_.empty() || failed_ || news.term != view_.term || !news.gradient_sum.intact())
+  if (elements_.empty() || failed_ || is_at_end() || news.term != view_.term ||
+      !news.gradient_sum.intact())
     return;
   if (!ranges_.fits(news))
     return stop_here(news.step, step_problem::malformed, misfit(news, elements_), &news);
@@ -214,7 +216,7 @@ void shard_state::tell_sums() {
 }
 
 void shard_state::on_block_sums(const block_sums& news) {
-  if (elements_.empty() || failed_)
+  if (elements_.empty() || failed_ || is_at_end())
     return;
   const auto verdict = reduced_.blocks.offer(news.step, news.first_block, news.numbers);
   if (verdict == sums_verdict::conflict)
@@ -334,17 +336,16 @@ void shard_state::announce(uint64_t version, const float_view& parameters,
 
 void shard_state::copy_if_due() {
   const auto version = ranges_.version();
-  const bool periodic = options_.checkpoint_every > 0 && version % options_.checkpoint_every == 0;
-  const bool last = horizon_.final && version == horizon_.version;
-  if (!(periodic || (last && options_.checkpoint_every > 0)) || version == told_.copy ||
-      !view_.relay)
+  if (!is_checkpointed(version, horizon_, options_.checkpoint_every, options_.plan) ||
+      version == told_.copy || !view_.relay)
     return;
   told_.copy = version;
   const traced_work work{options_.trace.get(), trace_kind::copy, version, 0};
   shard_copy copy{version, view_.index, payload{current_}, {}, {}};
-  for (size_t i = 0; i < state_.slot_count(); ++i) {
-    const auto slot = copies_->acquire();
-    copy_values(state_.slot(i), slot.values().begin());
+  for (const auto& own : state_.slots()) {
+    const auto slot = is_at_end() ? own : copies_->acquire();
+    if (!is_at_end())
+      copy_values(own.values(), slot.values().begin());
     copy.slots.emplace_back(slot, 0, slot.size());
   }
   // At an epoch's end the metrics start again from zero.

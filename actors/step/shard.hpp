@@ -54,7 +54,7 @@ struct shard_options {
   timeline plan;
   test_hooks hooks;
   regularization changes;        ///< of the mean gradient
-  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints (checkpoint_rule.hpp); 0: none
   std::shared_ptr<const whole_model_rule> whole_rule;
   bool follows_results =
     false; ///< no step is applied before a horizon beyond it: it brings the rate
@@ -86,7 +86,9 @@ private:
   void restart();
   bool fits(const shard_start& start) const;
   void restore();
-  /// Copies the state for a checkpoint, if this version is to have one.
+  /// Training ends at the current version: the state does not change any more.
+  bool is_at_end() const { return horizon_.final && ranges_.version() == horizon_.version; }
+  /// Sends the state for a checkpoint, if this version is to have one: a copy, unless it is at its end.
   void copy_if_due();
   /// Once the step is complete and its rate is known: adds, updates and announces, or reports why not.
   void apply();

@@ -47,6 +47,8 @@ const metric of_run[] = {
   {"views", "views", counter, "Views of who takes part that were published."},
   {"replicas_lost", "replicas_lost", counter, "Replicas that were lost."},
   {"rollbacks", "rollbacks", counter, "Times training went back to an earlier version."},
+  {"steps_again", "steps_again", counter, "Steps that were undone and made again."},
+  {"lives", "lives", counter, "Lives of the director: each --resume begins one."},
   {"bytes_sent", "wire_sent_bytes", counter, "Bytes of pieces sent to other processes."},
   {"resends", "pieces_resent", counter, "Pieces sent again because they were wanted."},
 };

@@ -5,6 +5,7 @@
 #include "actors/run/resuming.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
+#include "data/records/history_file.hpp"
 #include "data/records/summary_file.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
@@ -134,17 +135,34 @@ std::string finished_note(const run_directory& folder, const training_summary& s
 void expect_no_result(const run_directory& folder) {
   const bool has_summary = folder.has(summary_file_name);
   if (has_summary ? summary_in(folder).steps > 0 : folder.has(model_file_name))
-    throw failure(failure_code::cannot_create,
-                  "the run directory holds a trained model and no checkpoint to go on from",
-                  folder.path(),
-                  "use --overwrite to begin anew; with checkpoint.every_steps = N a run can go on");
+    throw failure(
+      failure_code::cannot_create,
+      "the run directory holds a trained model and no checkpoint to go on from", folder.path(),
+      "use --overwrite to begin anew, or set another output.directory to keep this one; "
+      "with checkpoint.every_steps = N a run that ended can be made longer");
 }
 
-void take_up_checkpoint(run_start& result, checkpoint_search search, const resolved_job& x) {
+// Steps of an earlier life that the checkpoint lacks, as far as the run's history has them.
+uint64_t steps_beyond(const checkpoint& x, const run_directory& folder) {
+  try {
+    const auto path = folder.file(history_file_name);
+    std::ifstream in{path, std::ios::binary};
+    const auto rows = read_history(std::string{std::istreambuf_iterator<char>{in}, {}}, path);
+    return rows.empty() ? 0 : std::max(rows.back().steps, x.version) - x.version;
+  } catch (const failure&) { // none, or changed by hand
+    return 0;
+  }
+}
+
+void take_up_checkpoint(run_start& result, checkpoint_search search, const resolved_job& x,
+                        const run_directory& folder) {
   check(*search.newest, search.path, x);
-  result.note =
-    search.path + ": training goes on from step " + std::to_string(search.newest->version) + "\n";
+  const auto again = steps_beyond(*search.newest, folder);
+  result.note = search.path + ": training goes on from step " +
+                std::to_string(search.newest->version) +
+                (again > 0 ? " (" + std::to_string(again) + " steps again)\n" : "\n");
   result.resume_from = std::move(search.newest);
+  result.resume_from->recovery.steps_again += again;
 }
 
 } // namespace
@@ -203,7 +221,7 @@ run_start find_start(const job& x, const prepared_data& data, const run_folders&
   for (const auto& one : search.skipped)
     warn("troupe: warning: " + one.path + ": not used: " + one.reason + "\n");
   if (search.newest) {
-    take_up_checkpoint(result, std::move(search), resolved);
+    take_up_checkpoint(result, std::move(search), resolved, folders.run());
     return result;
   }
   expect_no_result(folders.run());

@@ -308,6 +308,21 @@ void describe(const job& x, const prepared_data& data, const run_place& where) {
     print_message("troupe: warning: " + warning + '\n');
 }
 
+// Of a run that was stopped. A checkpoint that is missing is told under --quiet too.
+void print_way_on(const checkpoint_store& store, const training_result& result, bool quiet) {
+  const uint64_t end = result.history.empty() ? 0 : result.history.back().steps;
+  const auto versions = store.versions();
+  const auto newest = versions.empty() ? 0 : versions.back();
+  const auto way_on = newest > 0 ? "--resume goes on from step " + std::to_string(newest) + '\n'
+                      : end > 0  ? "--resume cannot go on\n"
+                                 : "--resume begins anew\n";
+  if (newest < end)
+    print_message("troupe: warning: there is no checkpoint of step " + std::to_string(end) + ": " +
+                  way_on);
+  else if (!quiet)
+    print_message("stopped   " + way_on);
+}
+
 int train_from(run_start start, const job& x, std::shared_ptr<const prepared_data> data,
                run_folders& folders, const run_request& asked) {
   const auto& arguments = asked.arguments;
@@ -317,8 +332,7 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   training_inputs inputs;
   inputs.data = std::move(data);
   inputs.resume_from = std::move(start.resume_from);
-  if (x.checkpoint.are_written())
-    inputs.checkpoints = folders.checkpoints();
+  inputs.checkpoints = folders.checkpoints();
   inputs.trace = asked.records.trace();
   inputs.scratch_folder =
     folders.checkpoints()->directory(); // which is cleared of what is left there
@@ -343,11 +357,8 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   print_summary(result.summary, folders.run(), arguments.json, error ? &*error : nullptr);
   if (arguments.stats)
     print_statistics(result, arguments.json);
-  if (stop_signal() != 0 && !arguments.quiet)
-    print_message(x.checkpoint.are_written()
-                    ? "stopped   --resume goes on from the last checkpoint\n"
-                    : "stopped   --resume cannot go on, as no checkpoints are written: set "
-                      "checkpoint.every_steps\n");
+  if (result.summary.stopped_by == name_of(stop_reason::interrupt))
+    print_way_on(*folders.checkpoints(), result, arguments.quiet);
   if (error)
     return static_cast<int>(failure_code::diverged);
   return stop_signal() != 0 ? 128 + stop_signal() : 0;

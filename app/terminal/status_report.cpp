@@ -136,7 +136,10 @@ std::string report_of(const json& x) {
            count(x.at("view").at("term")) + "." + count(x.at("view").at("number")) + " (" +
              count(x.at("views")) + " so far)");
   add_line(result, "replicas lost", count(x.at("replicas_lost")));
-  add_line(result, "rollbacks", count(x.at("rollbacks")));
+  add_line(result, "rollbacks",
+           count(x.at("rollbacks")) + " (" + count(x.value("steps_again", json(0))) +
+             " steps again)");
+  add_line(result, "lives", count(x.value("lives", json(1))));
   for (const auto& one : x.value("left_out", json::array()))
     add_line(result, "left out", text(one));
   add_line(result, "waits for", awaited_text(x.at("waits_for")));

@@ -106,6 +106,23 @@ bool cluster_view::holds_spans(size_t member_index) const {
   });
 }
 
+std::string cluster_view::work_text(size_t member_index) const {
+  std::set<index_range> own; // a group's slices count once
+  for (const auto& place : replicas)
+    if (place.member == member_index && !place.slices.empty())
+      own.insert(place.slices);
+  const bool is_one = own.size() == 1 && own.begin()->size() == 1;
+  std::string result = own.empty() ? "computes nothing for now"
+                       : is_one    ? "computes slice"
+                                   : "computes slices";
+  for (const auto& x : own)
+    result += (x == *own.begin() ? " " : ", ") + std::to_string(x.begin) +
+              (x.size() > 1 ? " to " + std::to_string(x.end - 1) : "");
+  if (holds_spans(member_index))
+    result += ", and keeps parameters";
+  return id.number == 1 ? result + "; from step " + std::to_string(start_version) + " on" : result;
+}
+
 std::string misfit_of(const cluster_view& x, const view_limits& here) {
   if (!names_are_unique(x.members))
     return "it names a process twice";

@@ -91,6 +91,8 @@ struct cluster_view {
   bool computes(size_t member_index) const;
   /// True when a shard of this member owns blocks.
   bool holds_spans(size_t member_index) const;
+  /// What a member does, for people: "computes slices 2 to 4, and keeps parameters; from step 1200 on".
+  std::string work_text(size_t member_index) const;
 
   friend bool operator==(const cluster_view&, const cluster_view&) = default;
 };

@@ -58,8 +58,7 @@ public:
   double seconds(moment now) const;
   /// Steps below it may begin.
   uint64_t step_limit() const { return has_begun() && !failed_ && !holds_ ? horizon_.version : 0; }
-  /// At the last version that training reaches, as far as is known.
-  bool is_at_end() const { return is_at_horizon() && horizon_.final; }
+  const horizon_rule& horizon() const { return horizon_; }
   bool is_at_horizon() const { return has_begun() && !failed_ && version_ == horizon_.version; }
 
   /// True once for each version that is to be evaluated.

@@ -1,5 +1,6 @@
 #include "coordinators/run/director_rule.hpp"
 
+#include "coordinators/step/checkpoint_rule.hpp"
 #include "models/math/tree_accumulator.hpp"
 
 #include <algorithm>
@@ -281,8 +282,10 @@ void director_rule::finish(uint64_t version, stop_reason reason, director_decisi
   end_version_ = version;
   if (last_is_best_ && last_is_best_->version != version) // a shard could not reach it
     last_is_best_.reset();
-  if (options_.checkpoint_every > 0 && reason != stop_reason::diverged &&
-      version > start_version_) {
+  const auto every = options_.checkpoint_every;
+  const bool is_stopped = (is_named_ || interrupted_) && version < options_.plan.last_version();
+  if (every > 0 && reason != stop_reason::diverged && version > start_version_ &&
+      (every != checkpoint_at_stop || is_stopped)) {
     // A result ends the run, or an interrupt while the best version was fetched. Shards do not know
     // yet that this version is the last one; they copy it once they do.
     if (!is_end(version)) {

@@ -54,7 +54,7 @@ struct director_rule_options {
   /// No replica passes an evaluated version before its row is complete. In a cluster: a lost
   /// replica takes its chunks with it, and others can evaluate a version only while they are at it.
   bool waits_for_rows = false;
-  uint64_t checkpoint_every = 0; ///< steps between checkpoints; 0: none
+  uint64_t checkpoint_every = 0; ///< steps between checkpoints (checkpoint_rule.hpp); 0: none
   size_t hashed_blocks = 0;      ///< of which shards report a hash for every row; 0: none
   plateau_options plateau{};     ///< lowers the rate; what it decided travels with the horizon
   std::string watch = "loss";    ///< what results are read by: a figure of rows (job.hpp)

@@ -59,6 +59,7 @@ struct checkpoint {
   std::vector<history_row> history;   ///< every row up to `version`
   double seconds = 0;                 ///< trained so far, over all runs of the job
   std::vector<replica_work> replicas; ///< by replica
+  recovery_figures recovery;          ///< so far
 };
 
 // Whether a checkpoint can be one of a job: a file may be whole, have the job's name, and still

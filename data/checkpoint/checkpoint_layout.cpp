@@ -30,6 +30,12 @@ void visit_members(const auto& member, auto& x) {
   } else if constexpr (std::is_same_v<kind, replica_work>) {
     member("steps_executed", x.steps_executed);
     member("sample_count", x.sample_count);
+  } else if constexpr (std::is_same_v<kind, recovery_figures>) {
+    member("lives", x.lives);
+    member("views", x.views);
+    member("replicas_lost", x.replicas_lost);
+    member("rollbacks", x.rollbacks);
+    member("steps_again", x.steps_again);
   } else if constexpr (std::is_same_v<kind, batch_sums>) {
     member("loss_sum", x.loss_sum);
     member("sample_count", x.sample_count);
@@ -48,6 +54,7 @@ void visit_members(const auto& member, auto& x) {
     member("reductions", x.reductions);
     member("seconds", x.seconds);
     member("replicas", x.replicas);
+    member("recovery", x.recovery);
   }
 }
 
@@ -99,7 +106,14 @@ struct record_reader {
 
   template <class Struct>
   static void read(const json& from, Struct& to) {
-    visit_members([&](const char* name, auto& member) { read(from.at(name), member); }, to);
+    visit_members(
+      [&](const char* name, auto& member) {
+        // Files of earlier releases say nothing of recoveries.
+        if (std::is_same_v<decltype(member), recovery_figures&> && !from.contains(name))
+          return;
+        read(from.at(name), member);
+      },
+      to);
   }
 };
 

@@ -78,11 +78,15 @@ struct wire_record {
   }
 };
 
-/// What losses of processes came to.
+/// What losses of processes came to, over all lives of the run; of a director that was killed up to its last
+/// checkpoint.
 struct recovery_figures {
+  uint64_t lives = 1; ///< of its director: each --resume begins one
   uint64_t views = 1; ///< cluster views that were published
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
+  uint64_t steps_again =
+    0; ///< undone by roll-backs, and by a director's end as far as the history knew
 
   friend bool operator==(const recovery_figures&, const recovery_figures&) = default;
 };

@@ -178,7 +178,7 @@ def tell(x, search, as_json):
         facts = x.command.runs([folder_of(x, trial) for trial in half]) if half else []
         anew = any(run["checkpoints"] == 0 for run in facts)
         print_message(f"stopped   {ended} of {len(objects)} trials have ended, {len(half)} are half-trained"
-                      + (": without checkpoint.every_steps they begin anew\n" if anew else "\n")
+                      + (": those without a checkpoint begin anew\n" if anew else "\n")
                       + f"go on     {x.to_go_on}\n")
     return result["best"] is not None
 

@@ -225,7 +225,7 @@ class Resume(unittest.TestCase):
     def interrupted(self, folder, number):
         """A long run that gets a signal as soon as it has shown an epoch."""
         run = Run(folder, *sets(training__epochs=1_000_000, training__patience=1_000_000,
-                                checkpoint__every_steps=1_000_000, training__replicas=3))
+                                training__replicas=3))  # without checkpoints on the way
         while "Epoch" not in run.process.stderr.readline():
             pass
         sent = time.monotonic()
@@ -250,6 +250,75 @@ class Resume(unittest.TestCase):
                 straight = self.folder()
                 expected = Run(straight, *longer, *sets(training__replicas=1)).result()
                 self.assert_same(resumed, folder, expected, history(straight))
+
+    def stopped(self, folder, settings, beside=(), number=signal.SIGINT):
+        """Of a run that gets a signal as soon as it has shown an epoch: what it printed, and said."""
+        run = Run(folder, *beside, *sets(**settings))
+        while "Epoch" not in run.process.stderr.readline():
+            pass
+        run.process.send_signal(number)
+        self.assertEqual(run.end(), 128 + number, run.shown)
+        return json.loads(run.out), run.shown
+
+    def test_stopped_again_and_again_it_ends_as_if_nobody_had(self):
+        for name, more in {"best": {"training__patience": 3000}, **{name: ROUNDS[name] for name in ("rounds", "alone")}}.items():
+            with self.subTest(mode=name):
+                settings = {"training__epochs": 6000, "optimizer__learning_rate": 0.0005, "training__patience": 100_000, **more}
+                job = NOISY_JOB.split("[checkpoint]")[0].replace("learning_rate = 0.05\n", "").replace("patience = 4\n", "").replace(
+                    "epochs = 12\n", "")
+                straight, folder = self.folder(job), self.folder(job)
+                expected = Run(straight, *sets(**settings)).result()
+                versions = []
+                for _ in range(3):
+                    kept, said = self.stopped(folder, settings, ["--resume"])
+                    versions.append(newest_version(folder))
+                    self.assertEqual(int(history(folder)[-1]["steps"]), versions[-1])
+                    self.assertIn(f"--resume goes on from step {versions[-1]}\n", said)
+                    self.assertEqual(kept["lives"], len(versions))
+                    self.assertFalse(os.path.exists(os.path.join(folder, "runs", "job", "term")))
+                self.assertEqual(versions, sorted(set(versions)))
+                result = Run(folder, "--resume", *sets(**settings)).result()
+                self.assert_same(result, folder, expected, history(straight), [
+                    figure for figure in FIGURES if name == "best" or figure != "steps_executed"])
+                self.assertEqual((result["lives"], result["steps_again"]), (4, 0))
+                self.assertEqual(newest_version(folder), versions[-1], "the end leaves none")
+                again = Run(folder, "--resume", *sets(**settings)).result()
+                self.assertEqual(again["parameters_sha256"], expected["parameters_sha256"])
+
+    def test_a_model_without_a_checkpoint_stays(self):
+        folder = self.folder(NOISY_JOB.split("[checkpoint]")[0])
+        endless = {"training__epochs": 1_000_000, "training__patience": 1_000_000}
+        self.stopped(folder, endless)
+        path = Path(folder, "runs", "job")
+        os.remove(path / f"checkpoint-{newest_version(folder):012}.troupe")
+        before = {name: (path / name).read_bytes() for name in ("model.safetensors", "summary.json", "history.csv")}
+        run = Run(folder, "--resume", *sets(**endless))
+        self.assertEqual(run.end(), 73, run.shown)
+        self.assertIn("holds a trained model and no checkpoint", run.shown)
+        self.assertIn("--overwrite", run.shown)
+        self.assertEqual({name: (path / name).read_bytes() for name in before}, before)
+
+    def test_a_killed_run_tells_what_is_made_again(self):
+        folder = self.folder(NOISY_JOB)
+        settings = {"training__epochs": 1_000_000, "training__patience": 1_000_000, "checkpoint__every_steps": 100_000}
+        first, _ = self.stopped(folder, settings)
+        first = newest_version(folder)
+        run = Run(folder, "--resume", *sets(**settings))
+        while "Epoch" not in run.process.stderr.readline():
+            pass
+        while int(history(folder)[-1]["steps"] or 0) <= first:
+            time.sleep(0.01)
+        run.process.kill()
+        run.end()
+        rows = history(folder)
+        at = newest_version(folder)
+        again = max(int(row["steps"]) for row in rows) - at
+        settings["training__steps"] = at + 1
+        run = Run(folder, "--resume", *sets(**settings))
+        result = run.result()
+        self.assertEqual((result["lives"], result["steps_again"]), (2, again), "the killed one kept no count")
+        if again:
+            self.assertIn(f"training goes on from step {at} ({again} steps again)\n", run.shown)
 
     def assert_losses_are_of_the_named_version(self, result, folder):
         row, = (row for row in history(folder) if int(row["steps"]) == result["steps"])

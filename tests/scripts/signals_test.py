@@ -32,7 +32,7 @@ epochs = 1000000000
 replicas = 2
 slices = 2
 [checkpoint]
-every_steps = 50
+every_steps = 0
 """
 CLUSTER = 'job = "job.toml"\n' + nodes_text([(1, 1), (1, 1)])
 RESULT_FILES = {"model.safetensors", "history.csv", "summary.json", "job.toml", "identity.txt"}
@@ -111,7 +111,7 @@ class Training(Stopped):
         self.assertGreater(kept, 0, "no signal found a run that trains")
 
     def test_a_user_is_told(self):
-        for every, told in (("50", "--resume goes on from the last checkpoint\n"), ("0", "--resume cannot go on, as no checkpoints")):
+        for every in ("50", "0"):
             run = self.train("--set", "training.replicas=1", "--set", "checkpoint.every_steps=" + every)
             self.said_until(run, "Epoch ")
             self.said_until(run, "Epoch ")
@@ -119,9 +119,8 @@ class Training(Stopped):
             said = self.said_until(run, "troupe: SIGINT: stopping")
             out, more = run.communicate(timeout=HANG)
             self.assertEqual(run.returncode, 130, said + more)
-            self.assertIn(told, more)
-            if every != "0":
-                self.assert_kept(out, said + more)
+            steps = self.assert_kept(out, said + more)["steps"]
+            self.assertIn(f"stopped   --resume goes on from step {steps}\n", more)
 
 
 class Reading(Stopped):
@@ -205,6 +204,21 @@ class Launched(Stopped):
         out, said = run.communicate(timeout=HANG)
         self.assertEqual(run.returncode, 143, said)
         self.assert_kept(out, said)
+
+    def test_a_stopped_cluster_is_gone_on_with_where_it_was(self):
+        run, said = self.launch()
+        os.kill(run.pid, signal.SIGTERM)
+        out, more = run.communicate(timeout=HANG)
+        self.assertEqual(run.returncode, 143, said + more)
+        steps = self.assert_kept(out, said + more)["steps"]
+        length = ["training.epochs=1000000000", f"training.steps={steps + 200}"]
+        words = [word for key in length for word in ("--set", key)]
+        resumed = self.troupe("launch", "cluster.toml", "--json", "--resume", *words)
+        self.assertIn(f"training goes on from step {steps}\n", resumed.stderr)
+        result = json.loads(resumed.stdout)
+        alone = self.result_of("train", "job.toml", "--quiet", *words, "--set", "output.directory=alone")
+        self.expect_figures(result, alone, ("parameters_sha256", "job_sha256", "steps", "train_loss", "test_loss"))
+        self.assertEqual(result["lives"], 2)
 
     def test_a_worker_that_is_told_alone_leaves_and_the_run_goes_on(self):
         run, said = self.launch()

@@ -3,6 +3,7 @@
 #include "actors/director/checkpoint_writer.hpp"
 #include "actors/director/director.hpp"
 #include "actors/run/job_data.hpp"
+#include "actors/run/resuming.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
@@ -83,6 +84,7 @@ std::optional<failure> cluster::boot_director() {
       options.membership.slice_count += plan.replica_count;
   }
   options.rule.waits_for_rows = true;
+  options.rule.checkpoint_every = checkpoint_every_of(job_.resolved);
   options.membership.min_nodes = 1; // some are switched on late, or never
   options.exchange = options_.exchange;
   options.membership.lost_after =
@@ -145,7 +147,7 @@ void cluster::boot_process(size_t index, size_t lacking) {
         crash_process(index, false);
     });
   };
-  options.checkpoint_every = options_.disk ? job_.resolved.checkpoint.every_steps : 0;
+  options.checkpoint_every = options_.disk ? checkpoint_every_of(job_.resolved) : 0;
   options.hooks = std::make_shared<test_hooks>(options_.hooks);
   options.lost_patience = 2 * std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.exchange = options_.exchange;

@@ -67,6 +67,14 @@ job best_job() {
   return x;
 }
 
+/// Only a stop leaves a checkpoint; the best version goes with it.
+job stopped_job() {
+  auto x = best_job();
+  x.name = "stopped";
+  x.checkpoint.every_steps = 0;
+  return x;
+}
+
 job dropout_job() {
   auto x = linear_job();
   x.name = "dropout";
@@ -335,6 +343,7 @@ const std::vector<workload>& workloads() {
     {"groups", groups_job(), servant, trainers, false, {90'000, 3000}, false, agreement::result},
     {"lone", sharded_job(), lone, stages, true, {18'000, 1500}},
     {"layers", layers_job(), grid, uneven, true, {18'000, 1500}},
+    {"stopped", stopped_job(), peers, many, false, {18'000, 1500}},
   };
   return all;
 }

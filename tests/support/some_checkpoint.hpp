@@ -65,6 +65,7 @@ inline checkpoint some_checkpoint(uint64_t version, const some_checkpoint_option
   second.hash = version_hash{{1, 2}, {3, ~uint64_t{0}}};
   x.seconds = 1.7;
   x.replicas = {{9, 100}, {8, 90}};
+  x.recovery = {2, 3, 4, 5, 6};
   return x;
 }
 
@@ -98,7 +99,8 @@ inline bool same(const checkpoint& a, const checkpoint& b) {
                     [&](double x, double y) { return bits(x) == bits(y); }) &&
          same_bits(a.best_parameters, b.best_parameters) && a.metrics == b.metrics &&
          a.stop == b.stop && a.plateau == b.plateau && a.reductions == b.reductions &&
-         a.history == b.history && bits(a.seconds) == bits(b.seconds) && a.replicas == b.replicas;
+         a.history == b.history && bits(a.seconds) == bits(b.seconds) && a.replicas == b.replicas &&
+         a.recovery == b.recovery;
 }
 
 } // namespace troupe

@@ -138,9 +138,11 @@ ordered_json object_of(const training_status& x) {
                       {"still_seconds", x.still},
                       {"behind", ordered_json::array()},
                       {"nodes", ordered_json::array()},
+                      {"lives", x.lives},
                       {"views", x.views},
                       {"replicas_lost", x.replicas_lost},
-                      {"rollbacks", x.rollbacks}};
+                      {"rollbacks", x.rollbacks},
+                      {"steps_again", x.steps_again}};
   if (!x.figures.left_out.empty())
     result["left_out"] = x.figures.left_out;
   traffic wire;

@@ -244,10 +244,12 @@ void links_state::on_standing(const standing& news) {
   const auto found = linked_.find(director_name_);
   if (found == linked_.end() || found->second.own_incarnation != news.incarnation)
     return; // of an earlier life
-  if (news.takes_part) {
+  if (!news.work.empty()) {
     rejoins_at_.reset();
     if (std::exchange(is_out_, false))
       say("takes part again");
+    if (!director_ && std::exchange(work_, news.work) != news.work)
+      say(news.work);
   } else if (!rejoins_at_) {
     rejoins_at_ = self_->clock().now() + rejoin_delay;
   }

@@ -153,6 +153,7 @@ private:
   line_limit strangers_{stranger_line_interval};
   std::optional<moment> rejoins_at_;
   bool is_out_ = false;                    ///< taken out by the director, and not back yet
+  std::string work_;                       ///< as said last
   std::map<std::string, moment> dials_at_; ///< of peers that have refused
   bool is_over_ = false;
   caf::typed_response_promise<atom::stop> stopping_;

@@ -76,13 +76,12 @@ struct process_news {
   uint8_t code = 0; ///< at the end: a failure_code; 0: it ended well
 };
 
-/// Node -> its links: the newest view, and whether it names this life of the process. Never crosses
-/// a wire.
+/// Node -> its links: the newest view, and what this life of the process does in it. Never crosses a wire.
 struct standing {
   view_number view;
   uint64_t incarnation = 0; ///< of the life that this process joined as
-  bool takes_part = false;
-  std::string misfit; ///< why this process cannot follow the view; empty: it can
+  std::string work;         ///< in words; empty: the view does not name it
+  std::string misfit;       ///< why this process cannot follow the view; empty: it can
 };
 
 } // namespace troupe

@@ -149,7 +149,7 @@ director_options options_of_director(const networked_options& x, const model& ne
   result.membership.persisted_term = term;
   result.membership.lost_after = x.cluster.timeouts.lost_after;
   result.membership.join_timeout = x.cluster.timeouts.join;
-  result.rule.checkpoint_every = x.checkpoints ? x.resolved.checkpoint.every_steps : 0;
+  result.rule.checkpoint_every = x.checkpoints ? checkpoint_every_of(x.resolved) : 0;
   if (!has_server(x.resolved.training)) // a parameter server counts lost work itself
     result.lost_work = {x.resolved.runtime.attempts, lost_patience(x.cluster.timeouts)};
   result.resume_from = x.resume_from;
@@ -265,16 +265,16 @@ void networked_process::parts::start() {
   };
   for_process.wired = options.cluster.nodes.size() > 1;
   for_process.exchange.window_bytes = link_credit_of(options.cluster.nodes.size());
-  for_process.checkpoint_every = options.resolved.checkpoint.every_steps;
+  for_process.checkpoint_every = checkpoint_every_of(options.resolved);
   for_process.hooks = options.hooks;
   for_process.trace = options.trace;
   for_process.lost_patience = lost_patience(options.cluster.timeouts);
   for_process.listeners.on_standing = [to = links_](const view_number& view, uint64_t incarnation,
-                                                    bool takes_part) {
-    caf::anon_send(to, standing{view, incarnation, takes_part, {}});
+                                                    const std::string& work) {
+    caf::anon_send(to, standing{view, incarnation, work, {}});
   };
   for_process.listeners.on_misfit = [to = links_](const std::string& why) {
-    caf::anon_send(to, standing{{}, 0, false, why});
+    caf::anon_send(to, standing{{}, 0, {}, why});
   };
   for_process.listeners.on_hold = [flag = run_stops_] { *flag = true; };
   process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);

@@ -121,7 +121,7 @@ void add_files(job_key_rows& out) {
   key_section<job, checkpoint_options> checkpoint{out, "checkpoint", &job::checkpoint};
   checkpoint
     .add("every_steps", std::make_shared<checkpoint_steps_type>(),
-         {"steps between checkpoints, for --resume; 0: none",
+         {"steps between checkpoints, for --resume; 0: only where the run is stopped",
           "0; in a cluster that a loss would send back to the start: an epoch, or a fiftieth "
           "of the run if that is more"})
     .without_effect();

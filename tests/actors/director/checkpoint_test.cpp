@@ -116,11 +116,15 @@ TEST(checkpoint, a_run_that_dies_again_and_again_ends_like_one_that_never_did) {
 }
 
 TEST(checkpoint, a_run_that_was_stopped_goes_on_as_if_it_had_not_been) {
-  for (const uint64_t every : {1u, 3u, 7u}) {
+  for (const uint64_t every : {0u, 1u, 3u, 7u}) { // 0: the stop's alone
     auto x = wide_job();
     x.training.replicas = 3;
     x.training.evaluate_every = 2;
     x.training.epochs = 4;
+    if (every == 0) { // the best version goes with it
+      x.data.validation_fraction = 0.2;
+      x.optimizer.learning_rate = 0.5;
+    }
     const auto undisturbed = test::train_in_order(x, 0);
     x.checkpoint.every_steps = every;
     std::set<uint64_t> stops;
@@ -130,13 +134,16 @@ TEST(checkpoint, a_run_that_was_stopped_goes_on_as_if_it_had_not_been) {
       test::ordered_company run{x, folder.writing()};
       std::mt19937_64 random{seed};
       run.begin();
-      deliver(run, random, random() % 500);
+      deliver(run, random, random() % (every == 0 ? 250 : 500));
       run.self()->send(run.actors().director(), atom::stop_v);
       run.self()->send(run.actors().director(), atom::stop_v);
       run.run(random);
-      const auto version = run.outcome().finished.version;
+      const auto finished = run.outcome().finished;
+      const auto version = finished.end_version;
       const auto options = folder.resuming(x);
-      if (version == 0) {
+      EXPECT_EQ(folder.disk->files.contains("run/term"), every > 0);
+      const bool has_ended = finished.reason != static_cast<uint8_t>(stop_reason::interrupt);
+      if (version == 0 || (every == 0 && has_ended)) {
         EXPECT_FALSE(options.resume_from);
         continue;
       }
@@ -148,6 +155,63 @@ TEST(checkpoint, a_run_that_was_stopped_goes_on_as_if_it_had_not_been) {
     }
     EXPECT_GT(stops.size(), 8u);
   }
+}
+
+TEST(checkpoint, a_stop_in_any_mode_leaves_one_and_the_end_does_not) {
+  for (const auto& [name, change] : cases) {
+    SCOPED_TRACE(name);
+    auto x = wide_job();
+    change(x);
+    const auto undisturbed = test::train_in_order(x, 0);
+    const memory_folder whole;
+    expect_same(test::train_in_order(x, 0, whole.writing()), undisturbed);
+    EXPECT_TRUE(whole.disk->files.empty());
+    for (uint64_t seed = 0; seed < 6; ++seed) {
+      const memory_folder folder;
+      test::ordered_company run{x, folder.writing()};
+      std::mt19937_64 random{seed};
+      run.begin();
+      deliver(run, random, 50 + random() % 200);
+      run.self()->send(run.actors().director(), atom::stop_v);
+      run.run(random);
+      x.training.replicas = 1 + seed % 3;
+      const auto options = folder.resuming(x);
+      const auto again = test::train_in_order(x, seed, options);
+      expect_same(again, undisturbed);
+      EXPECT_EQ(again.finished.lives, options.resume_from ? 2u : 1u);
+    }
+  }
+}
+
+// The model is the result; that it can be gone on from is more than a full disk need give.
+TEST(checkpoint, of_a_stop_that_cannot_be_written_costs_a_line_and_nothing_else) {
+  for (const char* operation : {"create", "write", "sync", "rename", "sync_folder"})
+    for (const uint64_t every : {0u, 100u}) {
+      SCOPED_TRACE(std::string{operation} + " " + std::to_string(every));
+      auto x = small_job();
+      x.checkpoint.every_steps = every;
+      const memory_folder folder;
+      folder.disk->passes = every > 0 ? 1 : 0; // the term
+      folder.disk->failing = operation;
+      test::ordered_company run{x, folder.writing()};
+      std::mt19937_64 random{7};
+      run.begin();
+      deliver(run, random, 60);
+      run.self()->send(run.actors().director(), atom::stop_v);
+      run.run(random);
+      const auto outcome = run.outcome();
+      const auto& finished = outcome.finished;
+      EXPECT_FALSE(finished.failed) << finished.problem;
+      EXPECT_EQ(finished.reason, static_cast<uint8_t>(stop_reason::interrupt));
+      EXPECT_GT(finished.version, 0u);
+      x.training.steps = finished.version;
+      x.checkpoint.every_steps = 0;
+      EXPECT_EQ(outcome.parameters, test::train_in_order(x, 0).parameters);
+      folder.disk->failing.clear();
+      if (std::string{operation} != "sync_folder") { // its name may be there for all that
+        EXPECT_TRUE(folder.store()->versions().empty());
+      }
+    }
 }
 
 TEST(checkpoint, a_run_that_is_made_longer_is_the_run_that_never_stopped) {

@@ -2,6 +2,7 @@
 
 #include "actors/base/version_buffers.hpp"
 #include "actors/step/shard.hpp"
+#include "coordinators/step/checkpoint_rule.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "tests/support/heard.hpp"
 #include "tests/support/testing_system.hpp"
@@ -56,6 +57,8 @@ protected:
     everybody_.shards[0].actor = system_->spawn(troupe::shard, options_);
     send(everybody_);
   }
+
+  void saves_every(uint64_t steps) { options_.checkpoint_every = steps; }
 
   ~shard_alone() override {
     caf::anon_send_exit(everybody_.director, caf::exit_reason::kill);
@@ -299,6 +302,24 @@ TEST_F(shard_alone, copies_its_state_at_the_versions_to_be_saved_and_at_the_end)
   ASSERT_EQ(relay_.copies.size(), 2u);
   EXPECT_EQ(relay_.copies[1].version, 4u);
   EXPECT_EQ(relay_.copies[1].numbers.metrics, batch_sums{}) << "an epoch is over";
+  send(work(4, {0, 2}, 2));
+  EXPECT_EQ(announced_.back().version, 4u) << "what is sent at the end stays as it is";
+}
+
+TEST_F(shard_alone, copies_a_stop_and_no_end_of_the_plan_where_that_is_all_that_is_saved) {
+  saves_every(checkpoint_at_stop);
+  begin_again({8, 4, 2, 2, std::nullopt, 1});
+  for (uint64_t step = 0; step < 3; ++step)
+    send(work(step, {0, 2}, 2));
+  EXPECT_TRUE(relay_.copies.empty());
+  send(horizon{{3, true}});
+  ASSERT_EQ(relay_.copies.size(), 1u);
+  EXPECT_EQ(relay_.copies[0].version, 3u);
+  begin_again({8, 4, 2, 2, std::nullopt, 1});
+  for (uint64_t step = 0; step < 4; ++step)
+    send(work(step, {0, 2}, 2));
+  send(horizon{{4, true}});
+  EXPECT_EQ(relay_.copies.size(), 1u);
 }
 
 TEST_F(shard_alone, begins_a_new_term_where_its_view_says) {

@@ -32,6 +32,8 @@ training_status some_status() {
   x.views = 4;
   x.replicas_lost = 1;
   x.rollbacks = 1;
+  x.steps_again = 12;
+  x.lives = 2;
   x.late = {{"right", {"gradients of step 412, slices 2-3"}, milliseconds{3200}}};
   x.train_loss = 0.25;
   x.train_accuracy = 0.9375;
@@ -78,7 +80,8 @@ TEST(status_report, shows_the_run_who_is_behind_and_each_node) {
             "test accuracy      0.875\n"
             "view               2.3 (4 so far)\n"
             "replicas lost      1\n"
-            "rollbacks          1\n"
+            "rollbacks          1 (12 steps again)\n"
+            "lives              2\n"
             "waits for          node right\n"
             "behind             right, by 3.2 s: gradients of step 412, slices 2-3\n"
             "\n"

@@ -57,6 +57,13 @@ TEST(cluster_view, knows_its_members_by_name_and_deed) {
   EXPECT_FALSE(view.holds_spans(0));
   EXPECT_FALSE(view.holds_spans(1)) << "no blocks";
   EXPECT_TRUE(view.holds_spans(2));
+  EXPECT_EQ(view.work_text(0), "computes slices 0 to 1; from step 0 on");
+  EXPECT_EQ(view.work_text(1), "computes nothing for now; from step 0 on");
+  auto later = view;
+  later.id.number = 2;
+  later.replicas[2].slices = {3, 4};
+  later.shards[0].blocks = {1, 2};
+  EXPECT_EQ(later.work_text(1), "computes slice 3, and keeps parameters");
 }
 
 TEST(cluster_view, a_higher_term_wins_whatever_the_number) {

@@ -1,6 +1,7 @@
 // Keeping the best version: what is watched, when a version is kept, and which one a run ends with.
 
 #include "coordinators/run/director_rule.hpp"
+#include "coordinators/step/checkpoint_rule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -355,6 +356,52 @@ TEST(director_checkpoint, is_taken_where_an_interrupt_ends_training) {
   EXPECT_EQ(at_once.on_stop_named(0),
             (decisions{up_to(0, true), end_with(0, stop_reason::interrupt)}))
     << "there is nothing to go on from";
+}
+
+// Without an interval: where a run that was stopped goes on, and nowhere else.
+TEST(director_checkpoint, without_an_interval_is_taken_at_a_stop_alone) {
+  auto options = six_steps(checkpoint_at_stop);
+  auto ended = started(options);
+  ended.on_trained(2, train);
+  ended.on_trained(4, train);
+  EXPECT_EQ(ended.on_trained(6, train), (decisions{row(6), end_with(6)}));
+  auto stopped = started(options);
+  stopped.on_stop_requested();
+  EXPECT_EQ(stopped.on_stop_named(3), decisions{up_to(3, true)});
+  stopped.on_trained(2, train);
+  EXPECT_EQ(stopped.on_trained(3, train),
+            (decisions{row(3), take(3), end_with(3, stop_reason::interrupt)}));
+  auto at_the_end = started(options);
+  at_the_end.on_trained(2, train);
+  at_the_end.on_trained(4, train);
+  at_the_end.on_stop_requested();
+  at_the_end.on_stop_named(6);
+  EXPECT_EQ(at_the_end.on_trained(6, train), (decisions{row(6), end_with(6)}));
+  options.stop.patience = 1;
+  auto by_result = started(options);
+  by_result.on_trained(2, train);
+  EXPECT_EQ(by_result.on_trained(4, train),
+            (decisions{row(4), end_with(4, stop_reason::patience)}));
+  options.keep_best = true;
+  auto while_kept = started(options);
+  while_kept.on_trained(2, train);
+  while_kept.on_stop_requested();
+  EXPECT_EQ(while_kept.on_kept(2),
+            (decisions{up_to(2, true), take(2), end_with(2, stop_reason::interrupt)}));
+}
+
+TEST(director_checkpoint, is_the_same_for_those_who_copy_and_those_who_ask) {
+  const auto plan = six_steps(0).plan;
+  for (const uint64_t every : {uint64_t{0}, uint64_t{4}, checkpoint_at_stop})
+    for (uint64_t version = 1; version <= 6; ++version)
+      for (const horizon_rule& horizon :
+           {horizon_rule{6, true}, horizon_rule{3, true}, horizon_rule{4, false}}) {
+        const bool is_end = horizon.final && version == horizon.version;
+        const bool expected = every == checkpoint_at_stop ? is_end && version < 6
+                                                          : every == 4 && (version == 4 || is_end);
+        EXPECT_EQ(is_checkpointed(version, horizon, every, plan), expected)
+          << every << ' ' << version << ' ' << horizon.version;
+      }
 }
 
 TEST(director_checkpoint, at_an_end_that_nobody_knew_of_is_taken_once_all_know) {

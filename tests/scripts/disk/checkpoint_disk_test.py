@@ -132,6 +132,28 @@ class SmallDisks(WithFolder):
         self.assertNotIn("summary.json", result.stdout)
         self.assertTrue(result.stdout.endswith("inspected 0\n"), result.stdout)
 
+    def test_a_disk_without_room_for_a_stops_checkpoint_costs_a_warning(self):
+        result = self.on_disk("size=700k", f'''
+            cd "$1"
+            printf '%s' '{JOB}' > job.toml
+            "$4" train job.toml {MODEL} --set optimizer.kind=adam --set optimizer.learning_rate=0.001 \\
+              --set training.epochs=1000000000 --flight off --json > out 2> said & pid=$!
+            until grep -q "Epoch " said; do sleep 0.02; done
+            kill -TERM $pid
+            wait $pid; echo "exit $?"
+            ls runs/job
+            grep stopped_by runs/job/summary.json
+            "$4" train job.toml {MODEL} --set optimizer.kind=adam --set optimizer.learning_rate=0.001 \\
+              --set training.epochs=1000000000 --flight off --resume > out; echo "again $?"
+            cat said >&2''')
+        self.assertIn("exit 143\n", result.stdout, result.stderr)
+        self.assertIn("model.safetensors\n", result.stdout)
+        self.assertIn('"interrupt"', result.stdout)
+        self.assertNotIn("checkpoint-", result.stdout)
+        self.assertIn("again 73\n", result.stdout)
+        self.assertRegex(result.stderr, "warning: where the run is stopped no checkpoint can be written: .*No space left on device")
+        self.assertRegex(result.stderr, r"troupe: warning: there is no checkpoint of step \d+: --resume cannot go on\n")
+
     def test_a_full_disk_is_not_filled_by_the_flight_recorder(self):
         result = self.on_disk("size=2m", f'''
             memory=$(mktemp -d)

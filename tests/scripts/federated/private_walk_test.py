@@ -34,7 +34,7 @@ SUMMARY = {
     "test_accuracy": "noised", "test_r2": "none", "parameters_sha256": "noised",
     "job_sha256": "job", "arithmetic": "job", "model_file": "job", "stopped_by": "spent",
     "samples_by_replica": "none", "steps_executed": "job", "views": "job", "replicas_lost": "time",
-    "rollbacks": "time", "bytes_sent": "none", "bytes_by_kind": "none", "bytes_early": "none",
+    "rollbacks": "time", "steps_again": "time", "lives": "time", "bytes_sent": "none", "bytes_by_kind": "none", "bytes_early": "none",
     "resends": "none", "validation_loss": "noised", "validation_accuracy": "noised",
     "validation_r2": "none", "best_version": "noised", "reproducible": "job", "trainers": "none",
     "privacy": "spent", "metrics": "noised",
@@ -51,7 +51,7 @@ HISTORY = {
 RECORD = {
     "arithmetic": "job", "version": "job", "term": "time", "seconds": "time", "reductions": "noised", "stop": "noised",
     "plateau": "noised", "best_version": "noised", "best_loss": "noised", "metrics": "none", "replicas": "none",
-    "optimizer_numbers": "none",
+    "optimizer_numbers": "none", "recovery": "time",
 }
 ROUND_FIGURES = {"round": "job", "epsilon": "spent", "void": "spent"}
 ROUND_ABSENT = {"invited", "dropped", "late", "surplus", "refused", "counted", "rows", "loss",
@@ -62,7 +62,7 @@ STATUS = {
     "job": "job", "phase": "job", "view": "job", "step": "job", "last_step": "job", "epoch": "job", "epochs": "job",
     "seconds": "time", "steps_per_second": "time", "samples_per_second": "time", "replicas": "job",
     "shards": "job", "waits_for": "job", "still_seconds": "time", "behind": "time", "nodes": "nodes",
-    "views": "job", "replicas_lost": "time", "rollbacks": "time", "train_loss": "none",
+    "views": "job", "replicas_lost": "time", "rollbacks": "time", "steps_again": "time", "lives": "time", "train_loss": "none",
     "train_accuracy": "none", "learning_rate": "job", "seconds_left": "time", "newest_row": "row",
     "trainers": "none", "privacy": "spent", "bytes_sent": "none", "bytes_by_kind": "none",
     "resends": "none", "job_sha256": "job", "explanation": "time", "links": "none", "slow": "none",
