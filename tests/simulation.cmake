@@ -26,6 +26,8 @@ add_test(NAME simulation_scratch
 add_test(NAME simulation_kept COMMAND troupe_simulation --kept --seeds 0..700)
 add_test(NAME simulation_federated COMMAND troupe_simulation --federated --seeds 0..300)
 add_test(NAME simulation_split COMMAND troupe_simulation --split --seeds 0..700)
+add_test(NAME simulation_apart COMMAND troupe_simulation --apart --seeds 0..300)
+add_test(NAME simulation_kept_apart COMMAND troupe_simulation --apart --kept --seeds 0..150)
 add_test(NAME simulation_modes COMMAND troupe_simulation --modes --replay --seeds 0..400 --fired-min 300)
 
 # The same with mutants: copies of some sources with deliberate bugs in them, each asleep until it is

@@ -75,7 +75,7 @@ std::optional<release_options> releases_of(const job& resolved) {
 std::shared_ptr<server_policy> policy_of(const job& resolved, const trainer_options& trainers) {
   const auto& training = resolved.training;
   const auto& plan = trainers.plan;
-  const auto& layout = trainers.training.network->layout();
+  const auto& network = *trainers.training.network;
   if (trainers.clients)
     return std::make_shared<federated_policy>(federated_policy_options{
       trainers.clients, trainers.hooks.clients_of_order, releases_of(resolved)});
@@ -83,7 +83,8 @@ std::shared_ptr<server_policy> policy_of(const job& resolved, const trainer_opti
     return std::make_shared<rounds_policy>(
       rounds_policy_options{plan, local_rounds_of(resolved), trainers.training.rule->slot_count()});
   auto options = asynchronous_of(resolved);
-  options.gradients.layout = layout;
+  options.gradients.layout = network.layout();
+  options.gradients.frozen = network.frozen();
   return std::make_shared<gradients_policy>(options);
 }
 

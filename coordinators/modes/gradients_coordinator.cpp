@@ -56,9 +56,10 @@ void gradients_coordinator::set_parameters(std::span<const float> values) {
     throw std::invalid_argument("gradients coordinator: the layout has " +
                                 std::to_string(options_.layout->size()) +
                                 " values, the parameters " + std::to_string(values.size()));
-  changes_ = regularization{options_.optimizer, options_.layout
-                                                  ? penalized_ranges(*options_.layout)
-                                                  : std::vector<index_range>{{0, values.size()}}};
+  changes_ = regularization{options_.optimizer,
+                            options_.layout ? penalized_ranges(*options_.layout, options_.frozen)
+                                            : std::vector<index_range>{{0, values.size()}},
+                            options_.frozen};
   auto copy = pool_->acquire();
   copy_values(values, copy.values().begin());
   parameters_ = copy;

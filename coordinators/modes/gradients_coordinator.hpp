@@ -36,6 +36,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace troupe {
 
@@ -46,6 +47,8 @@ struct gradients_coordinator_options {
   /// Of the parameters: says which are biases, that penalties leave alone. Absent: all are
   /// penalized.
   std::optional<parameter_layout> layout = std::nullopt;
+  std::vector<index_range> frozen =
+    {}; ///< elements that stay as they are, whole tensors of the layout
 };
 
 /// What became of a gradient.

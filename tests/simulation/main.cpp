@@ -6,7 +6,7 @@
 //   troupe_simulation --split --seeds A..B [--workload NAME] [--trace]
 //   troupe_simulation --modes --seeds A..B [--workload NAME] [--trace]
 //
-// With --kept a parameter server owns all parameters, and its trainers are in other processes; with --federated
+// With --apart pieces of tensors overtake messages. With --kept a parameter server owns all parameters, and its trainers are in other processes; with --federated
 // it orders the clients of federated rounds. With --modes
 // each seed is run in every such mode, in one process.
 // Seeds from A up to B, without B. Prints what befell them and how fast they ran. The first seed
@@ -38,6 +38,7 @@ struct command_line {
   bool modes = false;
   workload_set set = workload_set::whole;
   bool trace = false;
+  bool apart = false;       ///< pieces overtake messages
   bool keeps_going = false; ///< after a violation
   bool replays = false;     ///< each seed runs twice and must be the same
   size_t fired_min = 0;     ///< of each kind; fewer is a failure
@@ -51,6 +52,8 @@ std::optional<command_line> read_command_line(int count, char** words) {
     const bool has_value = i + 1 < count;
     if (word == "--trace")
       result.trace = true;
+    else if (word == "--apart")
+      result.apart = true;
     else if (word == "--modes")
       result.modes = true;
     else if (word == "--kept")
@@ -238,18 +241,20 @@ private:
 
   bool run_seed(uint64_t seed) {
     const auto& what = workload_of(seed);
-    trial_options options{seed, {}};
+    trial_options options{seed, {}, options_.apart};
     if (options_.trace)
       options.trace = print_line;
     auto report = run_trial(system_.get(), what, options);
     if (options_.replays &&
-        run_trial(system_.get(), what, {seed, {}}).fingerprint != report.fingerprint)
+        run_trial(system_.get(), what, {seed, {}, options_.apart}).fingerprint !=
+          report.fingerprint)
       report.violations.push_back("the same seed ran otherwise the second time");
     all_.add(report);
     if (report.violations.empty())
       return true;
     ++bad_seeds_;
-    print_violations(seed, "workload", what.what->name, "", report.violations);
+    print_violations(seed, "workload", what.what->name, options_.apart ? "--apart " : "",
+                     report.violations);
     return false;
   }
 

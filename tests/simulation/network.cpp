@@ -108,16 +108,17 @@ void network::on_sent(size_t index, size_t side, uint64_t generation, const caf:
       world_.trace(arrow(x, side) + " lost: " + in_words(content));
     return;
   }
-  way.bytes_under_way += piece_bytes(content);
+  const auto bytes = piece_bytes(content);
+  way.bytes_under_way += bytes;
   most_bytes_under_way_ = std::max(most_bytes_under_way_, way.bytes_under_way);
   const auto sent = arrival_of(x, side, content);
-  way.last_arrival = std::max({sent, way.last_arrival, way.held_until});
-  world_.at(way.last_arrival,
-            [this, index, side, generation, copy = carried(world_.system(), content)] {
-              if (links_[index]->generation == generation)
-                links_[index]->ways[side].bytes_under_way -= piece_bytes(copy);
-              arrive(index, side, generation, copy);
-            });
+  auto& last = way.last_arrivals[options_.pieces_apart && bytes > 0 ? 1 : 0];
+  last = std::max({sent, last, way.held_until});
+  world_.at(last, [this, index, side, generation, copy = carried(world_.system(), content)] {
+    if (links_[index]->generation == generation)
+      links_[index]->ways[side].bytes_under_way -= piece_bytes(copy);
+    arrive(index, side, generation, copy);
+  });
 }
 
 moment network::arrival_of(const link& x, size_t side, const caf::message& content) {

@@ -8,7 +8,8 @@
 //    +------------------------------------------------- lost <-------------------------+
 //
 // What a link carries arrives in order within a direction, after a delay that is drawn for each
-// message, so messages of different pairs overtake each other. Unless a fault says otherwise (loss,
+// message, so messages of different pairs overtake each other. With `pieces_apart` pieces of tensors have a
+// way of their own, as shared memory and sockets are, and overtake messages. Unless a fault says otherwise (loss,
 // echo) nothing is lost but with its link:
 // while a direction is blocked for a time shorter than `lost_after` its messages wait, as TCP makes
 // them; a longer one breaks the link. Who has not noticed yet sends into nothing.
@@ -127,9 +128,10 @@ struct wire_options {
   duration lost_after = std::chrono::seconds{5}; ///< of silence
   duration heartbeat = std::chrono::seconds{1};  ///< losses are noticed this much later at most
   duration retry_max = std::chrono::milliseconds{500}; ///< between two attempts to connect
-  unsigned damage_per_10000 = 0;   ///< of messages that arrive with a flipped bit
-  unsigned loss_per_10000 = 0;     ///< of messages that do not arrive although their link stays
-  unsigned echo_per_10000 = 0;     ///< of messages that arrive again, up to 3 s later
+  unsigned damage_per_10000 = 0; ///< of messages that arrive with a flipped bit
+  unsigned loss_per_10000 = 0;   ///< of messages that do not arrive although their link stays
+  unsigned echo_per_10000 = 0;   ///< of messages that arrive again, up to 3 s later
+  bool pieces_apart = false;
   unsigned last_words_percent = 0; ///< of crashes: what was sent before still arrives
   std::optional<interface_options> interfaces = {}; ///< in place of delays that are drawn
 };
@@ -200,7 +202,7 @@ private:
     bool carries = false;
     bool drains = false;        ///< carries nothing new, but what is under way arrives
     size_t bytes_under_way = 0; ///< of pieces
-    moment last_arrival{};
+    moment last_arrivals[2]{};  ///< of messages, and of pieces that have a way of their own
     moment held_until{};
   };
 

@@ -55,12 +55,13 @@ class act {
 public:
   act(caf::actor_system& system, uint64_t seed, const prepared_workload& what,
       const std::vector<machine_plan>& machines, std::shared_ptr<simulated_disk> disk,
-      oracle& judge, trial_report& report, const trace_sink& trace, duration clock_ahead = {})
+      oracle& judge, trial_report& report, const trial_options& options, duration clock_ahead = {})
     : what_(what),
       clock_ahead_(clock_ahead),
+      pieces_apart_(options.pieces_apart),
       judge_(judge),
       report_(report),
-      world_(system, seed, trace),
+      world_(system, seed, options.trace),
       cluster_(world_, what.trained, with_wires(options_for(machines, std::move(disk), judge))),
       caretaker_(world_, cluster_, judge, report) {
     cluster_.on_view = [this](const cluster_view& news) { judge_.on_view(news); };
@@ -95,6 +96,7 @@ public:
 private:
   cluster_options with_wires(cluster_options options) {
     options.wires = draw_wires(world_.random());
+    options.wires.pieces_apart = pieces_apart_;
     options.disk_pause = options.disk ? draw_disk_pause(world_.random()) : duration{0};
     const bool is_twin = what_.reference.versions.empty();
     options.hooks.keeps_slices_apart = !what_.what->adds_siblings || is_twin;
@@ -139,6 +141,7 @@ private:
 
   const prepared_workload& what_;
   duration clock_ahead_;
+  bool pieces_apart_;
   oracle& judge_;
   trial_report& report_;
   world world_;
@@ -190,7 +193,7 @@ trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
   const auto disk = what.what->is_diskless ? nullptr : new_disk(drawn);
   bool interrupted = false;
   {
-    act first{system, random.bits(), what, what.what->machines, disk, judge, report, options.trace};
+    act first{system, random.bits(), what, what.what->machines, disk, judge, report, options};
     const auto faults = draw_faults(options.seed, what.reference.finished.version, random);
     interrupted = first.play(faults) && first.was_interrupted();
   }
@@ -202,7 +205,7 @@ trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
       disk->forget_faults(); // they were the first cluster's
     }
     act second{system, random.bits(), what, what.what->other_machines, disk, judge,
-               report, options.trace, 24h};
+               report, options,       24h};
     second.play({});
   }
   report.violations = judge.violations();

@@ -40,6 +40,7 @@ struct trial_report {
 struct trial_options {
   uint64_t seed = 0;
   trace_sink trace;
+  bool pieces_apart = false; ///< wire_options has it
 };
 
 trial_report run_trial(caf::actor_system& system, const prepared_workload& what,

@@ -156,7 +156,7 @@ private:
       alarm(seconds_per_seed_max);
       const auto index = workload_of(seed, set);
       note_workload(workloads()[index].name);
-      if (note(run_trial(system_.get(), prepared_[index], {seed, {}}).violations))
+      if (note(run_trial(system_.get(), prepared_[index], {seed, {}, false}).violations))
         return;
     }
   }
