@@ -42,6 +42,26 @@ std::string listed(const std::vector<std::string>& names) {
   return result + (names.size() > names_shown_max ? ", ..." : "");
 }
 
+/// "; begins from 'model.safetensors', 2 of 6 tensors by the seed; 200 parameters frozen".
+std::string start_words(const job& x, const model& network) {
+  std::string result;
+  if (const auto& file = x.model.start_from; !file.empty()) {
+    const auto& tensors = network.layout().tensors();
+    const auto fresh = std::ranges::count_if(tensors, [&](const auto& tensor) {
+      return std::ranges::any_of(x.model.start_fresh,
+                                 [&](const auto& one) { return is_like(tensor.name, one); });
+    });
+    result = "; begins from " + shown_text(file) +
+             (fresh > 0 ? ", " + std::to_string(fresh) + " of " + plural(tensors.size(), "tensor") +
+                            " by the seed"
+                        : "");
+  }
+  size_t frozen = 0;
+  for (const auto& range : network.frozen())
+    frozen += range.size();
+  return result + (frozen > 0 ? "; " + plural(frozen, "parameter") + " frozen" : "");
+}
+
 class describer {
 public:
   describer(const job& x, const prepared_data& data, size_t core_count, const run_place& where)
@@ -117,7 +137,7 @@ private:
       result += ", " + std::to_string(data_.test.row_count) + " for testing";
     if (shape_.sparse)
       result += "; sparse, " + plural(shape_.entry_count, "value") + " that are not 0";
-    if (given_.data.standardize)
+    if (!data_.features.empty())
       result += shape_.sparse
                   ? "; scaled by each feature's largest magnitude, not centred: sparse rows "
                     "stay sparse"
@@ -192,7 +212,7 @@ private:
     }
     return result + '-' + std::to_string(network->output_count()) + ", " +
            plural(network->layout().size(), "parameter") + "; " +
-           std::string{name_of(*resolved_.model.loss)} + cuts();
+           std::string{name_of(*resolved_.model.loss)} + cuts() + start_words(given_, *network);
   }
 
   /// ", layers cut in 4: outputs inputs none".

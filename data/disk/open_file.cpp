@@ -124,8 +124,10 @@ failure writing_failure(const disk_refusal& refusal, const disk_room& room) {
 
 failure reading_failure(const disk_refusal& refusal) {
   const auto code = code_of_reading(refusal.error_number);
-  const bool permission = code == failure_code::no_permission;
-  return {code, sentence(refusal), refusal.path, permission ? "check its permissions" : ""};
+  const auto hint = code == failure_code::no_permission   ? "check its permissions"
+                    : code == failure_code::missing_input ? "check the path"
+                                                          : "";
+  return {code, sentence(refusal), refusal.path, hint};
 }
 
 namespace {

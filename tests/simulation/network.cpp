@@ -112,13 +112,19 @@ void network::on_sent(size_t index, size_t side, uint64_t generation, const caf:
   way.bytes_under_way += bytes;
   most_bytes_under_way_ = std::max(most_bytes_under_way_, way.bytes_under_way);
   const auto sent = arrival_of(x, side, content);
-  auto& last = way.last_arrivals[options_.pieces_apart && bytes > 0 ? 1 : 0];
+  const bool is_apart = options_.pieces_apart && is_carried(content) && !is_of_director(x);
+  auto& last = way.last_arrivals[is_apart ? 1 : 0];
   last = std::max({sent, last, way.held_until});
   world_.at(last, [this, index, side, generation, copy = carried(world_.system(), content)] {
     if (links_[index]->generation == generation)
       links_[index]->ways[side].bytes_under_way -= piece_bytes(copy);
     arrive(index, side, generation, copy);
   });
+}
+
+// The director's process sends and gets all by messages.
+bool network::is_of_director(const link& x) const {
+  return world_.name_of(x.a) == "director" || world_.name_of(x.b) == "director";
 }
 
 moment network::arrival_of(const link& x, size_t side, const caf::message& content) {

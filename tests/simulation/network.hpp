@@ -8,8 +8,8 @@
 //    +------------------------------------------------- lost <-------------------------+
 //
 // What a link carries arrives in order within a direction, after a delay that is drawn for each
-// message, so messages of different pairs overtake each other. With `pieces_apart` pieces of tensors have a
-// way of their own, as shared memory and sockets are, and overtake messages. Unless a fault says otherwise (loss,
+// message, so messages of different pairs overtake each other. With `pieces_apart` pieces of tensors, their
+// credit and the questions for it have a way of their own, as shared memory and sockets are, and overtake messages. Unless a fault says otherwise (loss,
 // echo) nothing is lost but with its link:
 // while a direction is blocked for a time shorter than `lost_after` its messages wait, as TCP makes
 // them; a longer one breaks the link. Who has not noticed yet sends into nothing.
@@ -230,6 +230,7 @@ private:
     return per_10000 > 0 && world_.random().below(10'000) < per_10000;
   }
   bool can_connect(const link& x) const;
+  bool is_of_director(const link& x) const;
   /// When a message that is sent now arrives.
   moment arrival_of(const link& x, size_t side, const caf::message& content);
   duration soon();

@@ -238,6 +238,11 @@ size_t piece_bytes(const caf::message& content) {
            : 0;
 }
 
+bool is_carried(const caf::message& content) {
+  return content.match_elements<sent_piece>() || content.match_elements<sent_stamp>() ||
+         content.match_elements<sent_credit>();
+}
+
 size_t wire_bytes(caf::actor_system& system, const caf::message& content) {
   constexpr size_t head_bytes = 152; // actors/net/carriers/carried_frame.hpp
   if (content.match_elements<sent_piece>()) {

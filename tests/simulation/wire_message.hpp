@@ -28,6 +28,9 @@ caf::message carried(caf::actor_system& system, const caf::message& content);
 std::optional<caf::message> damaged(caf::actor_system& system, const caf::message& content,
                                     dice& random);
 
+/// Whether it goes by a carrier of pieces where there is one (actors/net/carriers).
+bool is_carried(const caf::message& content);
+
 /// Bytes of values; 0 of what is no piece.
 size_t piece_bytes(const caf::message& content);
 

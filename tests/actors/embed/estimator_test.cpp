@@ -301,7 +301,7 @@ TEST_F(estimators, refuse_to_begin_from_another_model) {
     test::failure_of([&] { estimator{options}.fit(view_of(rows), sides(rows)); });
   EXPECT_EQ(problem.code(), failure_code::bad_job);
   EXPECT_EQ(problem.reason(),
-            "the model to start from has 'layers.0.weight' (2 x 2) where this one has "
+            "the given tensor 'layers.0.weight' (2 x 2) has another shape than the model's "
             "'layers.0.weight' (4 x 2)");
   options.model.hidden = {};
   auto others = sides(rows);
@@ -310,6 +310,9 @@ TEST_F(estimators, refuse_to_begin_from_another_model) {
   EXPECT_THROW(estimator{options}.fit(view_of(rows), others), failure) << "classes -2 and 8";
   EXPECT_THROW(estimator{options}.fit({rows, rows.size() / 3, 3}, std::vector<int32_t>(200)),
                failure);
+  options.model.start_fresh = {"layers.0.*"};
+  estimator fresh{options};
+  EXPECT_NO_THROW(fresh.fit(view_of(rows), others)) << "nothing is left of the other model";
 }
 
 TEST_F(estimators, learn_a_data_set_with_weights_and_sparse_rows) {

@@ -47,6 +47,8 @@ class StartTest(CommandTest):
         said = finished(TROUPE, "train", "second.toml", "--set", "optimizer.learning_rate=1e-12", "--set",
                         "data.file=first.csv", "--set", "output.directory=same", cwd=self.folder)
         self.assertIn("data.standardize does not count", said.stdout + said.stderr)
+        self.assertIn("begins from 'runs/first/model.safetensors'", said.stdout + said.stderr)
+        self.assertIn("; standardised", said.stdout + said.stderr)
         header, _ = header_and_values(self.folder / "same/model.safetensors")
         own, _ = header_and_values(self.folder / "runs/first/model.safetensors")
         for key in ("feature_mean", "feature_deviation", "columns", "classes"):
@@ -116,6 +118,10 @@ class StartTest(CommandTest):
         keys = ("data.file=third.csv", "output.directory=third")
         said = finished(TROUPE, "train", "second.toml", "--set", keys[0], code=None, cwd=self.folder)
         self.assertIn("'high' is none of those of the model to start from", said.stderr)
+        shown = finished(TROUPE, "train", "second.toml", *(word for key in (
+            keys[0], "output.directory=shown", 'model.start_fresh=["layers.2.*"]', 'training.freeze=["layers.0.bias"]')
+            for word in ("--set", key)), cwd=self.folder)
+        self.assertIn("2 of 6 tensors by the seed; 12 parameters frozen", shown.stdout + shown.stderr)
         result = self.train("second.toml", *keys, 'model.start_fresh=["layers.2.*"]', "training.epochs=15")
         self.assertGreater(result["test_accuracy"], 0.85)
 

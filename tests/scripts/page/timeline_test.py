@@ -85,9 +85,9 @@ class Timelines(JobTest):
         self.assertEqual(traced["parameters_sha256"], plain["parameters_sha256"])
         timeline = Timeline(self.folder / "t.json")
         actors = timeline.names("thread_name")
-        self.assertEqual(set(actors.values()), {"replica 0", "replica 1", "shard 0", "shard 1"})
+        self.assertEqual(set(actors.values()), {"replica 0", "replica 1", "shard 0", "shard 1", "writer"})
         lanes = {x["actor"]: x for x in timeline.object["otherData"]["lanes"]}
-        self.assertEqual([x["dropped"] for x in lanes.values()], [0] * 4)
+        self.assertEqual([x["dropped"] for x in lanes.values()], [0] * 5)
         slices = {(x["args"]["step"], x["args"]["slice"]) for x in timeline.spans("slice")}
         self.assertEqual(slices, {(step, one) for step in range(STEPS) for one in range(4)})
         updates = [x["args"]["step"] for x in timeline.spans("add and update")]
