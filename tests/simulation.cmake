@@ -24,6 +24,9 @@ add_test(NAME simulation_lone
 add_test(NAME simulation_scratch
          COMMAND troupe_simulation --seeds 101200..101260 --workload best)
 add_test(NAME simulation_kept COMMAND troupe_simulation --kept --seeds 0..700)
+# Work that three workers were lost with is left out: seed 1301, and in federated rounds 496.
+add_test(NAME simulation_left_out COMMAND troupe_simulation --kept --seeds 1301..1302)
+add_test(NAME simulation_spent COMMAND troupe_simulation --federated --apart --seeds 496..497)
 add_test(NAME simulation_federated COMMAND troupe_simulation --federated --seeds 0..300)
 add_test(NAME simulation_split COMMAND troupe_simulation --split --seeds 0..700)
 add_test(NAME simulation_apart COMMAND troupe_simulation --apart --seeds 0..300)

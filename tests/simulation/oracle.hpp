@@ -47,6 +47,8 @@ public:
   void on_stop_asked(uint64_t version) { stop_asked_at_ = version; }
   /// Another director knows of no stop.
   void forget_stop() { stop_asked_at_.reset(); }
+  /// Work that ended every worker who had it was left out, as the job allows: the result is not the twin's.
+  void on_left_out() { with_twin_ = agreement::end; }
   void on_finished(const training_finished& x, const std::vector<float>& parameters);
 
   /// A violation found by somebody else.

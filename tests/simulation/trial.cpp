@@ -66,6 +66,10 @@ public:
       caretaker_(world_, cluster_, judge, report) {
     cluster_.on_view = [this](const cluster_view& news) { judge_.on_view(news); };
     cluster_.on_notice = [this](const std::string& line) {
+      if (world_.traces())
+        world_.trace("told: " + line);
+      if (line.starts_with("left out: "))
+        judge_.on_left_out();
       if (line.find("nobody worked") != std::string::npos) // it is healed, but should not happen
         judge_.report("all waited for each other: " + line);
     };
@@ -85,7 +89,7 @@ public:
     const bool ended = outcome == world::outcome::done && caretaker_.is_over();
     if (!ended)
       report_stall(outcome);
-    else if (!judge_finish())
+    else if (!judge_finish() && !has_spent_work())
       judge_.report("training failed: " + cluster_.finished()->problem);
     leave();
     return judge_.violations().empty();
@@ -94,6 +98,11 @@ public:
   bool was_interrupted() const { return was_interrupted_; }
 
 private:
+  /// A round of federated training ends with work that nobody can finish.
+  bool has_spent_work() const {
+    return cluster_.finished()->problem.find("replicas were lost with it") != std::string::npos;
+  }
+
   cluster_options with_wires(cluster_options options) {
     options.wires = draw_wires(world_.random());
     options.wires.pieces_apart = pieces_apart_;
