@@ -80,8 +80,8 @@ table read_table(const job& x, const std::string& path, const std::string& label
 target_use use_of(const model_options& options, const dataset& train = {}) {
   if (train.row_count > 0)
     return train.is_classification() ? target_use::known_labels : target_use::numbers;
-  if (train.is_classification())
-    return target_use::labels;
+  if (train.is_classification() || train.target_count > 0) // a model to start from
+    return train.is_classification() ? target_use::labels : target_use::numbers;
   if (const auto classes = wants_classes(options))
     return *classes ? target_use::labels : target_use::numbers;
   return target_use::by_content;

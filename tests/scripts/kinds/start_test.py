@@ -125,6 +125,18 @@ class StartTest(CommandTest):
         result = self.train("second.toml", *keys, 'model.start_fresh=["layers.2.*"]', "training.epochs=15")
         self.assertGreater(result["test_accuracy"], 0.85)
 
+    def test_whole_numbers_are_amounts_where_they_were(self):
+        """Without the model they would be taken for classes."""
+        numbers = random.Random(5)
+        self.write("stars.csv", "a,y\n" + "".join(f"{x:.3f},{round(3 * x)}\n" for x in (
+            numbers.gauss(0, 1) for _ in range(200))))
+        self.write("stars.toml", '[data]\nfile = "stars.csv"\ntarget = "y"\n[model]\nhidden = [6]\n' + FAST)
+        self.train("stars.toml", "model.loss=squared")
+        result = self.train("stars.toml", "model.start_from=runs/stars/model.safetensors", "output.directory=more")
+        self.assertIsNone(result["test_accuracy"])
+        header, _ = header_and_values(self.folder / "more/model.safetensors")
+        self.assertEqual(header["__metadata__"]["loss"], "squared")
+
     def test_other_columns_are_refused(self):
         self.write("odd.csv", table(2, 100).replace("size,", "length,", 1))
         said = finished(TROUPE, "train", "second.toml", "--set", "data.file=odd.csv", code=None, cwd=self.folder)
