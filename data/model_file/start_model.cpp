@@ -19,9 +19,9 @@ namespace troupe {
 namespace {
 
 /// What a file may hold; what is no number of a model is to be ignored.
-constexpr std::array<std::string_view, 14> file_dtypes{"F32", "F16", "BF16", "F64",    "I64",
-                                                       "I32", "I16", "I8",   "U8",     "BOOL",
-                                                       "U16", "U32", "U64",  "F8_E4M3"};
+constexpr std::array<std::string_view, 15> file_dtypes{"F32", "F16", "BF16", "F64",     "I64",
+                                                       "I32", "I16", "I8",   "U8",      "BOOL",
+                                                       "U16", "U32", "U64",  "F8_E4M3", "F8_E5M2"};
 
 constexpr const char* no_safetensors = "it is to be a safetensors file; troupe.save_tensors(path, "
                                        "model.state_dict()) in Python writes one";

@@ -100,9 +100,10 @@ TEST_F(start_model_file, values_that_are_no_parameters_are_refused_by_tensor) {
 
 TEST_F(start_model_file, an_ignored_tensor_may_be_of_any_type) {
   start_options options;
-  options.start_from =
-    write("F32", bytes_of<float>({3, 4}),
-          R"(,"steps":{"dtype":"I64","shape":[],"data_offsets":[12,20]})", std::string(8, '\0'));
+  options.start_from = write("F32", bytes_of<float>({3, 4}),
+                             R"(,"steps":{"dtype":"I64","shape":[],"data_offsets":[12,20]},)"
+                             R"("st8":{"dtype":"F8_E5M2","shape":[3],"data_offsets":[20,23]})",
+                             std::string(11, '\0'));
   options.start_ignore = {"st*"};
   options.start_names = {{"layers.0.bias", "b"}};
   EXPECT_EQ(parameters_of(start_model{options}), (std::vector<float>{3, 4, 1}));
