@@ -60,11 +60,11 @@ caf::result<gradient_work> coordinate_gradients_state::on_pull(uint64_t trainer)
 gradient_report coordinate_gradients_state::on_offer(const gradient_offer& news) {
   if (!news.gradient_sum.intact()) // its ticket stays open: the trainer may send it again
     return {staleness_verdict::refuse, "the gradient was damaged on its way", 0,
-            rule_->gradients().update_count()};
+            rule_->update_count()};
   const auto pushed =
     rule_->push(news.trainer, news.ticket, news.gradient_sum.values(), news.sample_count);
   release(pushed.released);
-  return report_of(pushed, rule_->gradients().update_count());
+  return report_of(pushed, rule_->update_count());
 }
 
 caf::result<void> coordinate_gradients_state::on_listener(uint64_t trainer,
@@ -120,7 +120,7 @@ void coordinate_gradients_state::refuse_waiting(uint64_t trainer) {
 
 parameter_span coordinate_gradients_state::main_model() const {
   const auto values = rule_->parameters();
-  return {0, rule_->gradients().update_count(), 0, payload{values, 0, values.size()}};
+  return {0, rule_->update_count(), 0, payload{values, 0, values.size()}};
 }
 
 gradients_coordinator_actor::behavior_type

@@ -49,17 +49,29 @@ privacy_totals release_log::totals() const {
           kind.noise,      kind.sampling_rate, options_.clip_norm};
 }
 
-void federated_policy::begin(server_records& records, state_loader* saved) {
-  const auto initial = records.model.parameters().values();
-  const auto& clients = *options_.clients;
-  rounds_.emplace(clients.options(), clients.rows().offsets, initial);
-  words_.resize(initial.size());
+std::unique_ptr<span_model> span_of(const federation& clients, const const_buffer& initial) {
+  const auto& options = clients.options();
+  auto result = span_options_of(options, clients.rows().client_count());
+  if (options.privacy)
+    result.noise = {
+      *options.privacy, static_cast<double>(options.cohort.cohort_size),
+      [key = clients.key()](std::span<const int64_t> words, uint64_t made,
+                            uint64_t attempt) { // a round is named after what it begins with
+        return secret_stream{derived_key(key, std::as_bytes(words)),
+                             {secret_purpose::noise, made - 1, attempt}};
+      }};
+  return std::make_unique<merged_span>(result, initial);
+}
+
+void federated_policy::begin(server_records& records, span_model& span, state_loader* saved) {
+  rounds_.emplace(options_.clients->options(), options_.clients->rows().offsets);
   last_sums_ = {};
   last_ticket_ = 0;
   totals_ = {};
   open_ = reported_end_ = false;
   if (saved) {
-    rounds_->load(*saved);
+    rounds_->set_void_in_a_row(saved->count());
+    span.load(*saved);
     last_sums_.loss_sum = saved->number();
     last_sums_.sample_count = saved->count();
     last_sums_.correct_count = saved->count();
@@ -82,8 +94,9 @@ void federated_policy::open_log(server_records& records) {
   }
 }
 
-void federated_policy::save(state_saver& out) const {
-  rounds_->save(out);
+void federated_policy::save(state_saver& out, const span_model& span) const {
+  out.count(rounds_->void_in_a_row());
+  span.save(out);
   out.number(last_sums_.loss_sum);
   out.count(last_sums_.sample_count);
   out.count(last_sums_.correct_count);
@@ -92,8 +105,8 @@ void federated_policy::save(state_saver& out) const {
     out.count(*total);
 }
 
-std::string federated_policy::on_left_out(uint64_t, server_records&, moment) {
-  return "a round is the sum of all its clients";
+server_outcome federated_policy::on_left_out(uint64_t, server_records&, moment) {
+  return {.problem = "a round is the sum of all its clients"};
 }
 
 std::string federated_policy::in_words(uint64_t piece) const {
@@ -114,17 +127,17 @@ size_t federated_policy::piece_size(const server_records& records, size_t counte
 }
 
 // Opens a round if it may. Closes a round without work at once.
-std::optional<used_result> federated_policy::pass_over(server_records& records, moment now) {
+std::optional<server_outcome> federated_policy::pass_over(server_records& records, moment now) {
   if (open_ || records.model.version() >= records.model.step_limit())
     return std::nullopt;
   round_ = records.model.version();
   if (!unreadable_.empty())
-    return used_result{.not_finite = unreadable_, .problem = step_problem::unrecorded};
+    return server_outcome{.problem = unreadable_, .kind = step_problem::unrecorded};
   if (releases_ && releases_->is_spent()) {
     if (std::exchange(reported_end_, true))
       return std::nullopt;
-    return used_result{.not_finite = "another round would exceed privacy.epsilon",
-                       .problem = step_problem::spent};
+    return server_outcome{.problem = "another round would exceed privacy.epsilon",
+                          .kind = step_problem::spent};
   }
   attempt_ = releases_ ? releases_->attempt_at(round_) : 0;
   const auto who = options_.clients->cohort_at(round_, attempt_);
@@ -146,59 +159,58 @@ std::optional<trainer_order> federated_policy::order_for(size_t place, server_re
   order.ticket = ++last_ticket_;
   order.member = records.roster.take(place, order.ticket, now);
   order.first_step = round_;
-  order.parameters = rounds_->main_parameters();
   order.attempt = attempt_;
   order.positions = rounds_->pieces().at(order.member).positions;
   return order;
 }
 
-used_result federated_policy::on_result(const trainer_result& news, server_records& records,
-                                        moment now) {
-  join_words(news.values.values(), news.state.slot(0), words_);
-  const client_sums sums{words_, news.sums.correct_count, news.clients};
-  return rounds_->finish(news.member, sums) ? close_round(records, now) : used_result{};
+server_outcome federated_policy::on_result(const trainer_result& news, server_records& records,
+                                           moment now) {
+  auto entry = rounds_->finish(news.member, news.clients, news.sums.correct_count);
+  entry.number = news.ticket;
+  records.decisions.write(entry);
+  return rounds_->is_complete() ? close_round(records, now) : server_outcome{};
 }
 
-used_result federated_policy::close_round(server_records& records, moment now) {
+// A private run's log must have a release before anything that follows from the noised sum is visible, even that the sum
+// is not finite. So the entry that draws the noise is written after it.
+server_outcome federated_policy::close_round(server_records& records, moment now) {
   open_ = false;
   records.roster.statistics().on_barrier(now);
-  std::string unrecorded;
-  auto closed = releases_ ? release(unrecorded) : rounds_->close();
-  if (!unrecorded.empty())
-    return {.not_finite = unrecorded, .problem = step_problem::unrecorded};
+  auto closed = releases_ ? rounds_->close_privately() : rounds_->close();
+  if (releases_ && !closed.record.is_void)
+    if (const auto problem = record_release(); !problem.empty())
+      return {.problem = problem, .kind = step_problem::unrecorded};
+  sequence_entry entry{.kind = entry_kind::close};
+  entry.round = round_ + 1;
+  entry.attempt = attempt_;
+  entry.is_void = closed.record.is_void;
+  records.decisions.write(entry);
+  if (releases_)
+    closed.record.epsilon = releases_->totals().epsilon;
   std::ranges::move(closed.news, std::back_inserter(records.notices));
-  if (closed.is_not_finite)
-    return {.not_finite = closed.problem};
   records.rounds.push_back(closed.record);
   totals_.add(closed.record);
   if (releases_)
     totals_.privacy = releases_->totals();
   records.clients = totals_;
   if (!closed.problem.empty())
-    return {.not_finite = closed.problem, .problem = step_problem::abandoned};
+    return {.problem = closed.problem, .kind = step_problem::abandoned};
   // A void round's row repeats the figures of the last round that counted.
-  if (closed.moved)
+  if (!closed.record.is_void)
     last_sums_ = closed.sums;
-  records.model.adopt(round_ + 1, rounds_->evaluated_parameters(), last_sums_);
-  return {};
+  return {.next = next_version{round_ + 1, last_sums_},
+          .when_not_finite = "the main model that the clients' updates lead to"};
 }
 
-// The log must record a release before anything that follows from the noised sum is visible, even that the sum is not
-// finite. The write may block: nothing else can be done meanwhile.
-closed_round federated_policy::release(std::string& problem) {
-  const auto words = std::as_bytes(rounds_->private_words());
-  secret_stream noise{derived_key(options_.clients->key(), words),
-                      {secret_purpose::noise, round_, attempt_}};
+// The write may block: nothing else can be done meanwhile.
+std::string federated_policy::record_release() {
   try {
-    if (!rounds_->is_beyond_range())
-      releases_->record(round_);
+    releases_->record(round_);
   } catch (const failure& error) {
-    problem = error.what();
-    return {};
+    return error.what();
   }
-  auto result = rounds_->close_privately(noise);
-  result.record.epsilon = releases_->totals().epsilon;
-  return result;
+  return {};
 }
 
 } // namespace troupe

@@ -1,6 +1,6 @@
-// Federated policy: the strategy `federated`. The parameter server owns the main model. It cuts a round's cohort of
-// clients into pieces and orders each piece from a free trainer. A trainer returns one sum of updates for each piece
-// (coordinators/modes/federated_rounds.hpp).
+// Federated policy: the strategy `federated`. It cuts a round's cohort of clients into pieces and orders each piece from
+// a free trainer. A trainer returns one sum of updates for each piece (coordinators/modes/federated_rounds.hpp); a merged
+// span has the main model and the sums (coordinators/modes/merged_span.hpp).
 //
 //   round open: every piece to a free trainer --all are back--> closed --below the horizon--> open
 //        \--too few answer: passed over, the model stays
@@ -60,6 +60,9 @@ private:
   privacy_budget budget_;
 };
 
+/// The span model of all parameters, from these initial ones; of a private run with its noise.
+std::unique_ptr<span_model> span_of(const federation& clients, const const_buffer& initial);
+
 /// Maximum clients of an order: their figures travel in its result's header, 9 bytes each.
 inline constexpr size_t clients_of_order_max = 4096;
 /// Orders that each trainer gets in a round, if there are enough clients. Halved, the round waits twice as long for its
@@ -76,16 +79,17 @@ class federated_policy : public server_policy {
 public:
   explicit federated_policy(const federated_policy_options& options) : options_(options) {}
 
-  void begin(server_records& records, state_loader* saved) override;
-  void save(state_saver& out) const override;
+  void begin(server_records& records, span_model& span, state_loader* saved) override;
+  void save(state_saver& out, const span_model& span) const override;
 
-  std::optional<used_result> pass_over(server_records& records, moment now) override;
+  std::optional<server_outcome> pass_over(server_records& records, moment now) override;
   uint64_t piece_limit(server_records& records) override;
   std::optional<trainer_order> order_for(size_t place, server_records& records,
                                          moment now) override;
-  used_result on_result(const trainer_result& news, server_records& records, moment now) override;
+  server_outcome on_result(const trainer_result& news, server_records& records,
+                           moment now) override;
 
-  std::string on_left_out(uint64_t piece, server_records& records, moment now) override;
+  server_outcome on_left_out(uint64_t piece, server_records& records, moment now) override;
   std::string in_words(uint64_t piece) const override;
   piece_rows rows_of(uint64_t) const override { return {round_, 0, 0}; }
 
@@ -98,17 +102,16 @@ public:
 
 private:
   void open_log(server_records& records);
-  used_result close_round(server_records& records, moment now);
-  /// The closed round with its noise; or `problem` says why nothing may be released.
-  closed_round release(std::string& problem);
+  server_outcome close_round(server_records& records, moment now);
+  /// The log has the release of the open round from now on; else why it cannot have it.
+  std::string record_release();
   size_t piece_size(const server_records& records, size_t counted) const;
 
   federated_policy_options options_;
   std::optional<federated_rounds> rounds_;
   std::optional<release_log> releases_;
-  std::vector<int64_t> words_; ///< of the current result
-  client_totals totals_;       ///< of all lives
-  batch_sums last_sums_;       ///< of the last round that was not void
+  client_totals totals_; ///< of all lives
+  batch_sums last_sums_; ///< of the last round that was not void
   uint64_t last_ticket_ = 0;
   uint64_t round_ = 0;
   uint64_t attempt_ = 0; ///< of the open round

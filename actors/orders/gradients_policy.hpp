@@ -1,18 +1,15 @@
-// Gradients policy: asynchronous training. The parameter server owns the main model and the
-// optimizer. Each trainer computes whole steps of its own and gets the newest parameters with the
-// next one. The staleness rule decides which trainer waits, and what a late gradient is worth
-// (coordinators/modes/asynchronous_coordinator.hpp).
+// Gradients policy: asynchronous training. Each trainer computes whole steps of its own and gets the newest parameters
+// with the next one. The staleness rule decides which trainer waits, and what a late gradient is worth
+// (coordinators/modes/staleness_rule.hpp); a gradient span applies the gradients (coordinators/modes/gradient_span.hpp).
 //
 //   trainer --gradient of its step--> parameter server --applied, kept or discarded--> version + 1
 //      ^                                 |
 //      +---- the next step's order ------+   at once, or when the rule lets it go on
 //
-// A version counts the gradients that came, applied or discarded, so an epoch always has the same
-// number of rows. Which gradients are applied depends on the order in which they arrive: not
-// reproducible.
+// A version counts the gradients that came, applied or discarded, so an epoch always has the same number of rows. Which
+// gradients are applied depends on the order in which they arrive: not reproducible.
 //
-// The parameter server gives a lost trainer's step to another trainer; no other trainer waits for
-// it.
+// The parameter server gives a lost trainer's step to another trainer; no other trainer waits for it.
 
 #pragma once
 
@@ -21,7 +18,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace troupe {
 
@@ -30,18 +26,19 @@ public:
   /// `trainer_count` of the options is that of the roster.
   explicit gradients_policy(const asynchronous_options& options) : options_(options) {}
 
-  void begin(server_records& records, state_loader* saved) override;
-  void save(state_saver& out) const override { coordinator_->save(out); }
-  void on_joined(size_t place) override { coordinator_->joined(place); }
-  std::string on_lost(size_t place, server_records& records, moment now) override;
+  void begin(server_records& records, span_model& span, state_loader* saved) override;
+  void save(state_saver& out, const span_model& span) const override { span.save(out); }
+  void on_joined(size_t place) override { rule_->on_joined(place); }
+  server_outcome on_lost(size_t place, server_records& records, moment now) override;
   std::string remark() const override;
 
   uint64_t piece_limit(server_records& records) override { return records.model.step_limit(); }
   std::optional<trainer_order> order_for(size_t place, server_records& records,
                                          moment now) override;
-  used_result on_result(const trainer_result& news, server_records& records, moment now) override;
+  server_outcome on_result(const trainer_result& news, server_records& records,
+                           moment now) override;
 
-  std::string on_left_out(uint64_t piece, server_records& records, moment now) override;
+  server_outcome on_left_out(uint64_t piece, server_records& records, moment now) override;
   std::string in_words(uint64_t piece) const override { return "step " + std::to_string(piece); }
   piece_rows rows_of(uint64_t piece) const override { return {piece, 1, 0}; }
 
@@ -54,11 +51,13 @@ private:
   bool holds_gradients() const {
     return options_.consistency.mode == consistency_kind::half_synchronous;
   }
+  /// The gradients in place move the model.
+  void close(const staleness_decision& decision, server_records& records);
 
   asynchronous_options options_;
-  std::optional<asynchronous_coordinator> coordinator_;
-  /// Gradients in the coordinator's model that the statistics do not count yet. A step that a loss
-  /// completed is adopted with the next gradient; after the last gradient it is not.
+  std::optional<staleness_rule> rule_;
+  /// Gradients in the model that the statistics do not count yet. A step that a loss completed is adopted with the next
+  /// gradient; after the last gradient it is not.
   std::vector<applied_gradient> moved_;
 };
 

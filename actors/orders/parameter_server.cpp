@@ -74,6 +74,7 @@ void server_state::forget_all() {
     if (trainers_[i])
       self_->demonitor(trainers_[i].address());
   trainers_.clear();
+  span_.reset();
   records_ = {main_model{{options_.plan, options_.rows, progress_interval}},
               trainer_roster{options_.roster}};
   left_out_.clear();
@@ -85,11 +86,16 @@ void server_state::start() {
   const bool is_anew = version == 0;
   const auto saved = is_anew ? saved_state{} : saved_state_of(*start_);
   if (!saved)
-    return report_odd_start(*start_);
-  records_.model.begin(version, start_->versions->of(version), now(),
+    return stop_here("a state to begin with of " + std::to_string(start_->slots.size()) +
+                       " vectors and " + std::to_string(start_->numbers.numbers.size()) +
+                       " numbers, which is none of this job's",
+                     step_problem::malformed);
+  const const_buffer parameters = start_->versions->of(version);
+  records_.model.begin(version, parameters, now(),
                        is_anew ? batch_sums{} : start_->numbers.metrics);
+  span_.emplace(options_.make_span(parameters));
   state_loader loader{*saved};
-  options_.policy->begin(records_, is_anew ? nullptr : &loader);
+  options_.policy->begin(records_, span_->model(), is_anew ? nullptr : &loader);
   start_->slots.clear(); // the policy has copied them
   start_->parameters = {};
   for (auto& [wanted, promise] : std::exchange(waiting_, {})) {
@@ -131,13 +137,14 @@ void server_state::join(const trainer_entry& who) {
 
 void server_state::lose(size_t place) {
   self_->demonitor(trainers_[place].address());
+  if (const auto ticket = records_.roster.ticket_at(place))
+    decide(entry_kind::drop, *ticket);
   records_.roster.lose(place, now());
   send_evaluations();
   note({.what = trainer_event::kind::lost, .trainer = place});
-  const auto not_finite = options_.policy->on_lost(place, records_, now());
+  const auto outcome = span_ ? options_.policy->on_lost(place, records_, now()) : server_outcome{};
   say_who_is_left("lost");
-  if (!not_finite.empty())
-    stop_here(not_finite);
+  use(outcome);
 }
 
 void server_state::on_down(const caf::down_msg& news) {
@@ -171,19 +178,35 @@ void server_state::on_hold(uint64_t replica, uint64_t round) {
   self_->send(view_.relay, atom::held_v, replica, round, options_.policy->next_step(records_));
 }
 
-bool server_state::use(const used_result& outcome) {
+span_vectors server_state::decide(entry_kind kind, uint64_t ticket, uint64_t place) {
+  records_.decisions.write({.kind = kind, .number = ticket, .place = place});
+  span_vectors result;
+  for (const auto& entry : records_.decisions.take())
+    result = span_->follow(entry).given;
+  return result;
+}
+
+bool server_state::use(server_outcome outcome) {
+  auto& model = records_.model;
+  for (const auto& entry : records_.decisions.take())
+    if (!model.has_failed() && !span_->follow(entry).is_finite)
+      outcome.problem = outcome.when_not_finite;
+  if (!model.has_begun() || model.has_failed())
+    return false;
+  if (outcome.problem.empty() && outcome.next)
+    model.adopt(outcome.next->version, span_->model().parameters(), outcome.next->sums);
   for (const auto& notice : std::exchange(records_.notices, {}))
     report({}, notice);
-  if (outcome.problem == step_problem::spent) {
-    tell_director(outcome.not_finite, outcome.problem);
+  if (outcome.problem.empty()) {
+    publish();
     return true;
   }
-  if (!outcome.not_finite.empty()) {
-    stop_here(outcome.not_finite, outcome.problem);
-    return false;
+  if (outcome.kind == step_problem::spent) {
+    tell_director(outcome.problem, outcome.kind);
+    return true;
   }
-  publish();
-  return true;
+  stop_here(outcome.problem, outcome.kind);
+  return false;
 }
 
 // ---- Work ----
@@ -202,6 +225,9 @@ void server_state::hand_out() {
     auto order = options_.policy->order_for(i, records_, now());
     if (!order)
       continue;
+    auto [parameters, state] = decide(entry_kind::give, order->ticket, order->member);
+    order->parameters = std::move(parameters);
+    order->state = std::move(state);
     order->server = caf::actor_cast<server_actor>(self_);
     order->ticket += tickets_before_;
     last_ticket_ = std::max(last_ticket_, order->ticket);
@@ -226,22 +252,23 @@ void server_state::see_to_time() {
   if (!records_.model.has_begun() || records_.model.has_failed())
     return;
   const auto overdue = records_.roster.take_overdue(now());
-  for (const auto place : overdue) {
-    const auto not_finite = options_.policy->on_lost(place, records_, now());
+  for (const auto& [place, ticket] : overdue) {
+    decide(entry_kind::drop, ticket);
+    const auto outcome = options_.policy->on_lost(place, records_, now());
     const auto& who = records_.roster.figures()[place].who;
     report({}, "replica " + std::to_string(who.index) + " of " + who.process +
                  " has not answered an order for too long: others are given it");
-    if (!not_finite.empty())
-      return stop_here(not_finite);
+    if (!use(outcome))
+      return;
   }
   for (const auto piece : records_.roster.take_left_out(now()))
-    if (!records_.model.has_failed())
-      leave_out(piece);
+    if (!leave_out(piece))
+      return;
   if (!overdue.empty())
     send_evaluations();
 }
 
-void server_state::leave_out(uint64_t piece) {
+bool server_state::leave_out(uint64_t piece) {
   const auto& policy = *options_.policy;
   auto what = policy.in_words(piece);
   if (options_.rows_of.rows && !policy.hides_work()) {
@@ -252,15 +279,18 @@ void server_state::leave_out(uint64_t piece) {
   left_out_.push_back(what);
   const auto lost =
     " (" + std::to_string(options_.roster.losses.attempts) + " replicas were lost with it)";
-  auto why = options_.policy->on_left_out(piece, records_, now());
-  const auto version = records_.model.version();
-  if (why.empty() && options_.plan.is_epoch_end(version) &&
-      records_.model.epoch_sums().sample_count == 0)
-    why = "nothing is left of the epoch";
-  if (!why.empty())
-    return stop_here(why + ": " + what + lost, step_problem::left_out);
-  report({}, "left out: " + what + lost);
-  publish();
+  auto outcome = options_.policy->on_left_out(piece, records_, now());
+  outcome.kind = step_problem::left_out;
+  const auto& next = outcome.next;
+  if (outcome.problem.empty() && next && options_.plan.is_epoch_end(next->version) &&
+      records_.model.sums_with(next->sums).sample_count == 0)
+    outcome.problem = "nothing is left of the epoch";
+  for (auto* why : {&outcome.problem, &outcome.when_not_finite})
+    if (!why->empty())
+      *why += ": " + what + lost;
+  if (outcome.problem.empty())
+    records_.notices.push_back("left out: " + what + lost);
+  return use(outcome);
 }
 
 void server_state::on_result(const trainer_result& given) {
@@ -280,6 +310,7 @@ void server_state::on_result(const trainer_result& given) {
     note(event);
     return take_up(news.trainer);
   }
+  span_->put(news.ticket, {given.values, given.state});
   const auto outcome = options_.policy->on_result(news, records_, now());
   event.what = outcome.is_discarded ? trainer_event::kind::discarded : trainer_event::kind::used;
   event.staleness = outcome.staleness;
@@ -325,7 +356,7 @@ void server_state::copy_if_due() {
   copied_version_ = version;
   const auto& parameters = model.parameters();
   state_saver saver{parameters.size()};
-  options_.policy->save(saver);
+  options_.policy->save(saver, span_->model());
   auto saved = saver.take();
   shard_copy copy{version, 0, payload{parameters, 0, parameters.size()}, {}, {}};
   for (auto& vector : saved.vectors)
@@ -358,13 +389,6 @@ server_actor::behavior_type parameter_server(self_pointer<server_actor, server_s
                                              const server_options& options) {
   guard(self);
   return self->state.make_behavior(options);
-}
-
-void server_state::report_odd_start(const shard_start& start) {
-  stop_here("a state to begin with of " + std::to_string(start.slots.size()) + " vectors and " +
-              std::to_string(start.numbers.numbers.size()) +
-              " numbers, which is none of this job's",
-            step_problem::malformed);
 }
 
 void server_state::stop_here(const std::string& what, step_problem problem) {

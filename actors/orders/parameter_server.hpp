@@ -8,8 +8,9 @@
 //                                           trainers --evaluation--> director
 //
 // A mode's policy makes its decisions (server_policy.hpp). The roster knows which trainer has which work
-// (coordinators/modes/trainer_roster.hpp), the main model the versions (coordinators/modes/main_model.hpp). This shell
-// turns messages into calls and orders into messages.
+// (coordinators/modes/trainer_roster.hpp), the main model the versions (coordinators/modes/main_model.hpp). A span model
+// has the vectors, and follows the sequence of decisions (coordinators/modes/span_model.hpp). This shell turns messages
+// into calls and orders into messages.
 //
 // Like a shard, a parameter server begins a term with the state in `shard_start`: a checkpoint's, or the initial one.
 // It copies its state at each version for a checkpoint, as soon as it reaches it. At that moment no order is open, so
@@ -29,6 +30,7 @@
 #include <caf/typed_event_based_actor.hpp>
 #include <caf/typed_response_promise.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +42,8 @@ struct server_options {
   timeline plan; ///< of as many slices as there are members; of one where there are none
   evaluation_rows rows;
   std::shared_ptr<server_policy> policy; ///< used by this actor alone
+  /// The span model of all parameters, from these.
+  std::function<std::unique_ptr<span_model>(const const_buffer&)> make_span;
   test_hooks hooks;
   state_shape saved{};           ///< what the policy saves
   uint64_t checkpoint_every = 0; ///< steps between checkpoints (checkpoint_rule.hpp); 0: none
@@ -62,7 +66,6 @@ private:
   void start();
   /// The state that the policy begins with; nothing if it is another job's.
   std::optional<saved_state> saved_state_of(const shard_start& start) const;
-  void report_odd_start(const shard_start& start);
   size_t place(const trainer_entry& who);
   void join(const trainer_entry& who);
   void lose(size_t place);
@@ -83,14 +86,16 @@ private:
   void report(const main_model::report_mark& mark, const std::string& notice);
   /// Reports for people that a trainer is lost, or has joined.
   void say_who_is_left(const std::string& what);
-  /// Acts on the outcome of a result, or of a piece without work. False: training ends here.
-  bool use(const used_result& outcome);
+  /// Writes a decision about a task, which the span follows at once; what it is given.
+  span_vectors decide(entry_kind kind, uint64_t ticket, uint64_t place = 0);
+  /// The span follows the policy's decisions; then acts on the outcome. False: training ends here.
+  bool use(server_outcome outcome);
   void stop_here(const std::string& what, step_problem problem = step_problem::not_finite);
   void tell_director(const std::string& what, step_problem problem);
   void on_tick();
   /// Takes back overdue orders, and leaves out pieces that ended every trainer that had them.
   void see_to_time();
-  void leave_out(uint64_t piece);
+  bool leave_out(uint64_t piece);
   void take_up(size_t place);
   void note(const trainer_event& news) const;
   moment now() const { return self_->clock().now(); }
@@ -103,6 +108,7 @@ private:
   server_actor::pointer self_;
   server_options options_;
   server_records records_{main_model{{}}};
+  std::optional<sequence_follower> span_; ///< since the term began
   std::optional<shard_start> start_; ///< of the term it names; nothing to begin from was here yet
   uint64_t copied_version_ = 0;
   std::vector<waiting_pull> waiting_; ///< until it begins; the caller's deadline bounds the wait

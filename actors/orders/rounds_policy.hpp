@@ -1,7 +1,7 @@
-// Rounds policy: the strategy `parameters`. The parameter server owns the main model and the
-// members' optimizer states. In each round every member trains alone for some steps, on any free
-// trainer. When all members' models are back, the parameter server merges them
-// (coordinators/modes/local_rounds.hpp).
+// Rounds policy: the strategy `parameters`. In each round every member trains alone for some steps,
+// on any free trainer. When all members' models are back they are merged
+// (coordinators/modes/local_rounds.hpp): a merged span has the main model and the members' optimizer
+// states (coordinators/modes/merged_span.hpp).
 //
 //   round open: every member to a free trainer --all are back--> merged --below the horizon--> open
 //
@@ -23,23 +23,23 @@ namespace troupe {
 struct rounds_policy_options {
   timeline plan; ///< as many slices as members
   local_rounds_options rounds;
-  size_t slot_count = 0; ///< of a member's optimizer state
 };
 
 class rounds_policy : public server_policy {
 public:
   explicit rounds_policy(const rounds_policy_options& options) : options_(options) {}
 
-  void begin(server_records& records, state_loader* saved) override;
-  void save(state_saver& out) const override;
+  void begin(server_records& records, span_model& span, state_loader* saved) override;
+  void save(state_saver& out, const span_model& span) const override;
 
   /// Opens the next round if the horizon allows.
   uint64_t piece_limit(server_records& records) override;
   std::optional<trainer_order> order_for(size_t place, server_records& records,
                                          moment now) override;
-  used_result on_result(const trainer_result& news, server_records& records, moment now) override;
+  server_outcome on_result(const trainer_result& news, server_records& records,
+                           moment now) override;
 
-  std::string on_left_out(uint64_t piece, server_records& records, moment now) override;
+  server_outcome on_left_out(uint64_t piece, server_records& records, moment now) override;
   std::string in_words(uint64_t piece) const override;
   piece_rows rows_of(uint64_t piece) const override { return {begin_, end_ - begin_, piece}; }
 
@@ -47,17 +47,16 @@ public:
     return open_ ? end_ : records.model.version();
   }
   uint64_t piece_of(uint64_t member, uint64_t) const override { return member; }
-  uint64_t round() const override { return rounds_->round(); }
+  uint64_t round() const override { return round_; }
 
 private:
-  void load(state_loader& in);
-  void close_round(server_records& records, moment now);
+  next_version close_round(server_records& records, moment now);
 
   rounds_policy_options options_;
-  std::optional<local_rounds> rounds_;
-  std::vector<optimizer_state> states_; ///< of each member; read-only
-  std::vector<batch_sums> sums_;        ///< of each member, of the open round
+  std::optional<round_members> members_;
+  std::vector<batch_sums> sums_; ///< of each member, of the open round
   uint64_t last_ticket_ = 0;
+  uint64_t round_ = 0;
   bool open_ = false;
   uint64_t begin_ = 0; ///< version before the open round
   uint64_t end_ = 0;   ///< version after it

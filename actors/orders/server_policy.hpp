@@ -1,19 +1,21 @@
-// Parameter server's policy: what distinguishes the modes in which one parameter server owns all parameters. A plain
-// object: the parameter server (parameter_server.hpp) calls it for each event, and it writes into the records.
+// Parameter server's policy: what distinguishes the modes in which a parameter server decides who computes what, and
+// what counts. A plain object without vectors: the parameter server (parameter_server.hpp) calls it for each event, and
+// it writes its decisions into the records, as entries of their sequence (coordinators/modes/span_model.hpp).
 //
 //   gradients_policy   each trainer computes steps of its own, whose gradients move one model
 //   rounds_policy      members train alone for some steps, then their models are merged
 //   federated_policy   clients of a cohort train on their own rows, their updates are added
 //
-// A policy's state between versions goes into checkpoints: the policy saves it, and begins with it
-// (models/base/saved_state.hpp). The parameter server does all the rest. A version for a checkpoint is a horizon: when
-// it is reached all earlier orders are finished, and no later one has begun.
+// Its state between versions goes into checkpoints with that of the span model: the policy saves both, and begins with
+// both (models/base/saved_state.hpp). A version for a checkpoint is a horizon: when it is reached all earlier orders are
+// finished, and no later one has begun.
 
 #pragma once
 
 #include "actors/protocol/messages.hpp"
 #include "actors/protocol/order_messages.hpp"
 #include "coordinators/modes/main_model.hpp"
+#include "coordinators/modes/span_model.hpp"
 #include "coordinators/modes/trainer_roster.hpp"
 #include "models/base/saved_state.hpp"
 
@@ -27,6 +29,7 @@ namespace troupe {
 struct server_records {
   main_model model;
   trainer_roster roster{};
+  sequence decisions{};
   std::vector<std::string> notices{}; ///< for people, not reported yet
   std::vector<round_record> rounds{}; ///< since the last row of the history
   client_totals clients{};            ///< of all rounds
@@ -39,13 +42,22 @@ struct piece_rows {
   uint64_t slice = 0;
 };
 
-/// The outcome of a result that counts.
-struct used_result {
+/// A version that decisions lead to.
+struct next_version {
+  uint64_t version = 0;
+  batch_sums sums; ///< of its steps
+};
+
+/// The outcome of an event; the records have the decisions that belong to it.
+struct server_outcome {
   uint64_t staleness = 0;      ///< of a gradient: updates by other trainers since its order
   bool is_discarded = false;   ///< it came too late
   bool completes_step = false; ///< of several gradients
-  std::string not_finite{};    ///< the part that is not finite, in words; empty: none
-  step_problem problem = step_problem::not_finite; ///< what `not_finite` describes
+  std::optional<next_version> next{};
+  std::string
+    when_not_finite{}; ///< the part that is not finite, in words, if that is what the decisions lead to
+  std::string problem{};                        ///< why training ends here; empty: it goes on
+  step_problem kind = step_problem::not_finite; ///< of the problem
 };
 
 class server_policy {
@@ -55,31 +67,32 @@ public:
   server_policy(const server_policy&) = delete;
   server_policy& operator=(const server_policy&) = delete;
 
-  /// Begins training from the model, with the trainers on the roster. `saved`: the state of `save` at this version;
-  /// null at version 0. Throws std::invalid_argument for another job's state.
-  virtual void begin(server_records& records, state_loader* saved) = 0;
-  /// Saves what `begin` needs beside the model; called when no order is open. Its shape is always that of
-  /// server_state_of (coordinators/job/training_modes.hpp).
-  virtual void save(state_saver& out) const = 0;
-  /// A trainer has joined at this place, or is lost. `on_lost` returns the part of the model that is not finite after
-  /// the loss; empty: none.
+  /// Begins training from the records' version, with the trainers on the roster and the span model of that version.
+  /// `saved`: the state of `save` at this version; null at version 0. Throws std::invalid_argument for another job's
+  /// state.
+  virtual void begin(server_records& records, span_model& span, state_loader* saved) = 0;
+  /// Saves what `begin` needs beside the version's parameters; called when no order is open. Its shape is always that
+  /// of server_state_of (coordinators/job/training_modes.hpp).
+  virtual void save(state_saver& out, const span_model& span) const = 0;
+  /// A trainer has joined at this place, or is lost; the parameter server drops its order.
   virtual void on_joined(size_t) {}
-  virtual std::string on_lost(size_t, server_records&, moment) { return {}; }
+  virtual server_outcome on_lost(size_t, server_records&, moment) { return {}; }
   /// For people: what the number of remaining trainers means.
   virtual std::string remark() const { return {}; }
 
   /// Passes the next piece of the timeline if it has no work, and returns the outcome.
-  virtual std::optional<used_result> pass_over(server_records&, moment) { return std::nullopt; }
+  virtual std::optional<server_outcome> pass_over(server_records&, moment) { return std::nullopt; }
   /// Pieces below this number may begin now.
   virtual uint64_t piece_limit(server_records& records) = 0;
-  /// An order for the free trainer at this place; nothing: it must wait.
+  /// An order for the free trainer at this place, without its vectors; nothing: it must wait.
   virtual std::optional<trainer_order> order_for(size_t place, server_records& records,
                                                  moment now) = 0;
-  virtual used_result on_result(const trainer_result& news, server_records& records,
-                                moment now) = 0;
+  /// An order's result, whose vectors are here. Takes or drops the order.
+  virtual server_outcome on_result(const trainer_result& news, server_records& records,
+                                   moment now) = 0;
 
-  /// Leaves a piece of work out. Returns why training cannot go on without it; empty: it can.
-  virtual std::string on_left_out(uint64_t piece, server_records& records, moment now) = 0;
+  /// Leaves a piece of work out. The problem says why training cannot go on without it.
+  virtual server_outcome on_left_out(uint64_t piece, server_records& records, moment now) = 0;
   /// The piece in words, and its rows.
   virtual std::string in_words(uint64_t piece) const = 0;
   virtual piece_rows rows_of(uint64_t piece) const = 0;

@@ -1,6 +1,7 @@
 #include "actors/orders/trainer.hpp"
 
 #include "models/base/random.hpp"
+#include "models/math/lanes.hpp"
 #include "models/merging/robust.hpp"
 
 #include <algorithm>
@@ -48,6 +49,7 @@ trainer_result trainer_state::compute(const trainer_order& order) {
                                                       rows_of(order.first_step, order.member),
                                                       gradient.values(), memory_);
     in_hand_.reset();
+    result.finite = all_finite(gradient.values().data(), gradient.size());
     result.values = gradient;
     break;
   }
@@ -94,8 +96,10 @@ void trainer_state::take_local_steps(const trainer_order& order, trainer_result&
   }
   result.sums = training_->sums();
   const auto values = training_->parameters();
-  if (order.member >= options_.first_flipped_member)
+  if (order.member >= options_.first_flipped_member && result.finite) {
     flip_update(order.parameters.values(), options_.flip_factor, values.values());
+    result.finite = all_finite(values.values().data(), values.size());
+  }
   result.values = values;
   training_->let_go();
 }

@@ -59,9 +59,9 @@ struct trainer_result {
   /// P: the gradient's sum, or the member's model. For clients: the lower halves of their ring sum's words
   /// (models/merging/ring_sum.hpp); the state's one slot has the upper halves.
   const_buffer values;
-  optimizer_state state;                ///< the member's after its steps; none for a gradient
-  batch_sums sums;                      ///< of the rows it was computed on
-  bool finite = true;                   ///< false: a step led to a value that is not finite
+  optimizer_state state; ///< the member's after its steps; none for a gradient
+  batch_sums sums;       ///< of the rows it was computed on
+  bool finite = true;    ///< false: a value of the gradient is not finite, or a step led to one
   std::vector<client_figure> clients;   ///< what each did, in order of positions
   std::chrono::nanoseconds computed{0}; ///< time it took
 };

@@ -72,20 +72,34 @@ std::optional<release_options> releases_of(const job& resolved) {
   return release_options{ledger_of(resolved), budget_of(resolved), *resolved.privacy.clip_norm};
 }
 
-std::shared_ptr<server_policy> policy_of(const job& resolved, const trainer_options& trainers) {
-  const auto& training = resolved.training;
-  const auto& plan = trainers.plan;
+/// The parameter server's policy, and its span model.
+server_options server_of(const job& resolved, const trainer_options& trainers) {
   const auto& network = *trainers.training.network;
-  if (trainers.clients)
-    return std::make_shared<federated_policy>(federated_policy_options{
+  server_options result;
+  result.plan = trainers.plan;
+  if (trainers.clients) {
+    result.policy = std::make_shared<federated_policy>(federated_policy_options{
       trainers.clients, trainers.hooks.clients_of_order, releases_of(resolved)});
-  if (training.strategy == strategy_kind::parameters)
-    return std::make_shared<rounds_policy>(
-      rounds_policy_options{plan, local_rounds_of(resolved), trainers.training.rule->slot_count()});
-  auto options = asynchronous_of(resolved);
-  options.gradients.layout = network.layout();
-  options.gradients.frozen = network.frozen();
-  return std::make_shared<gradients_policy>(options);
+    result.make_span = [clients = trainers.clients](const const_buffer& initial) {
+      return span_of(*clients, initial);
+    };
+  } else if (resolved.training.strategy == strategy_kind::parameters) {
+    result.policy = std::make_shared<rounds_policy>(
+      rounds_policy_options{trainers.plan, local_rounds_of(resolved)});
+    result.make_span = [options = member_span_of(resolved)](const const_buffer& initial) {
+      return std::make_unique<merged_span>(options, initial);
+    };
+  } else {
+    const auto options = asynchronous_of(resolved);
+    result.policy = std::make_shared<gradients_policy>(options);
+    result.make_span = [options = span_options_of(options),
+                        changes = changes_of(resolved, network)](const const_buffer& initial) {
+      auto span = std::make_unique<gradient_span>(options);
+      span->begin(initial, changes);
+      return span;
+    };
+  }
+  return result;
 }
 
 } // namespace
@@ -105,13 +119,16 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
   // A timeline would reveal how long each client of a private run worked.
   const auto trace = is_private(resolved) ? nullptr : given.trace;
   if (self_.shard_count > 0) {
-    const roster_options roster{{resolved.runtime.attempts, given.lost_patience},
-                                std::chrono::seconds{resolved.runtime.lease}};
-    local_.add(system.spawn(
-      parameter_server,
-      server_options{options.plan, options.rows->evaluated(), policy_of(resolved, options),
-                     options.hooks, server_state_of(resolved), given.checkpoint_every, roster,
-                     rows_, ring_of(trace, "server", "result", "order")}));
+    auto server = server_of(resolved, options);
+    server.rows = options.rows->evaluated();
+    server.hooks = options.hooks;
+    server.saved = server_state_of(resolved);
+    server.checkpoint_every = given.checkpoint_every;
+    server.roster = {{resolved.runtime.attempts, given.lost_patience},
+                     std::chrono::seconds{resolved.runtime.lease}};
+    server.rows_of = rows_;
+    server.trace = ring_of(trace, "server", "result", "order");
+    local_.add(system.spawn(parameter_server, server));
   }
   for (size_t i = 0; i < self_.replica_count; ++i) {
     options.gauge = new_gauge(given);

@@ -188,6 +188,12 @@ local_rounds_options local_rounds_of(const job& resolved) {
   return options;
 }
 
+merged_span_options member_span_of(const job& resolved) {
+  auto result = span_options_of(local_rounds_of(resolved));
+  result.slot_count = make_optimizer(resolved.optimizer)->slot_count();
+  return result;
+}
+
 asynchronous_options asynchronous_of(const job& resolved) {
   const auto& training = resolved.training;
   asynchronous_options options;
@@ -239,15 +245,18 @@ bool is_version_of_longer_runs(const job& resolved, const timeline& plan, uint64
 
 state_shape server_state_of(const job& resolved) {
   const auto& training = resolved.training;
-  if (merges(training)) {
-    const auto rounds = local_rounds_of(resolved);
-    const auto slot_count = make_optimizer(resolved.optimizer)->slot_count();
-    return local_rounds::shape_of(rounds) + rounds.member_count * state_shape{slot_count, 0};
+  if (merges(training)) // and the number of rounds
+    return merged_span::shape_of(member_span_of(resolved)) + state_shape{0, 1};
+  if (
+    is_federated(
+      training)) { // and void rounds in a row, sums of the last one that was not void, and of all rounds
+    const auto options = federated_options_of(resolved);
+    return merged_span::shape_of(span_options_of(options, resolved.federated.clients)) +
+           state_shape{0, 1 + 3 + 5};
   }
-  if (is_federated(training)) // and the sums of the last round that was not void, and of all rounds
-    return federated_rounds::shape_of(federated_options_of(resolved)) + state_shape{0, 3 + 5};
-  return is_asynchronous(training) ? asynchronous_coordinator::shape_of(asynchronous_of(resolved))
-                                   : state_shape{};
+  return is_asynchronous(training)
+           ? gradient_span::shape_of(span_options_of(asynchronous_of(resolved)))
+           : state_shape{};
 }
 
 std::vector<merge_rule> merge_rules_of_jobs() {

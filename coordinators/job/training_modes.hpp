@@ -53,6 +53,9 @@ void check_modes_with_data(problem_list& check, const job& resolved, size_t trai
 /// The rounds of a resolved job with the strategy `parameters`.
 local_rounds_options local_rounds_of(const job& resolved);
 
+/// Its members' models and optimizer states, and the main model, of all parameters.
+merged_span_options member_span_of(const job& resolved);
+
 /// The coordinator of a resolved job with another consistency than synchronous, but for the layout of
 /// its parameters and the number of its trainers.
 asynchronous_options asynchronous_of(const job& resolved);

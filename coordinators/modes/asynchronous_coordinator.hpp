@@ -8,16 +8,14 @@
 //   for (auto other : result.released)                   // they waited, may pull now
 //     ...
 //
-// It joins three parts. The staleness rule (staleness_rule.hpp) decides which trainers wait and
-// which gradients are too late. The gradients coordinator (gradients_coordinator.hpp) moves
-// parameters, first in, first out. Optional delay compensation corrects late gradients; for it the
-// coordinator keeps the snapshot of each open ticket, and nothing else of the past.
+// The staleness rule (staleness_rule.hpp) decides which trainers wait and which gradients are too
+// late. The gradient span (gradient_span.hpp) moves parameters, first in, first out, keeps the
+// snapshot of each open ticket, and corrects late gradients if asked to.
 
 #pragma once
 
 #include "coordinators/modes/gradients_coordinator.hpp"
 #include "coordinators/modes/staleness_rule.hpp"
-#include "models/merging/delay_compensation.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +31,9 @@ struct asynchronous_options {
   std::optional<delay_compensation_options> compensation = std::nullopt; ///< not half_synchronous
   size_t trainer_count = 1;                                              ///< >= 1
 };
+
+/// The span of all parameters.
+gradient_span_options span_options_of(const asynchronous_options& options);
 
 /// What a trainer gets when it asks for work. Without `proceed` there are no parameters.
 struct pulled_parameters {
@@ -92,25 +93,21 @@ public:
 
   /// What it remembers beside the parameters while no gradient is being computed: the optimizer's
   /// state, and the gradients that are held. Clocks and accounts begin anew.
-  static state_shape shape_of(const asynchronous_options& options);
-  void save(state_saver& out) const;
+  void save(state_saver& out) const { model_.save(out); }
   /// After `set_parameters`.
   void load(state_loader& in);
 
-  const_buffer parameters() const { return gradients_.parameters(); }
+  const_buffer parameters() const { return model_.parameters(); }
   const staleness_rule& rule() const { return rule_; }
-  const gradients_coordinator& gradients() const { return gradients_; }
+  uint64_t update_count() const { return model_.update_count(); } ///< that moved the parameters
 
 private:
-  gradient_verdict apply_held();
-  gradient_verdict hand_in(size_t trainer, std::span<const float> gradient_sum,
-                           uint64_t sample_count, const staleness_decision& decision);
+  gradient_verdict close();
 
   asynchronous_options options_;
   staleness_rule rule_;
-  gradients_coordinator gradients_;
-  std::optional<delay_compensation> compensation_;
-  std::vector<const_buffer> read_; ///< of each trainer's open ticket
+  gradient_span model_;
+  std::vector<uint64_t> tickets_; ///< of each trainer, the last
 };
 
 } // namespace troupe

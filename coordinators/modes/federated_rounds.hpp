@@ -4,11 +4,10 @@
 //   open(round): a cohort, in pieces ---finish(piece) of each---> close ---> the model of the next round
 //                     \--too few clients---> void: the model stays, the next round draws anew
 //
-// The cohort (cohort.hpp) says which clients count, and in which groups. Each group has one ring
-// sum (models/merging/ring_sum.hpp), so pieces may be of any size, come in any order, from any
-// trainer, and be made anew: the words do not show it. When all pieces are in, each group's mean
-// model is an entry of the merge rule, with its clients' weights. The outer rule moves the main
-// model towards the merged one:
+// Only the rounds: cohorts, pieces, figures, what is void. The models are those of a merged span (merged_span.hpp): each
+// group has one exact sum, so pieces may be of any size, come in any order, from any trainer, and be made anew. When all
+// pieces are in, each group's mean model is an entry of the merge rule, with its clients' weights. The outer rule moves
+// the main model towards the merged one:
 //   FedAvg                      one group, weights by samples, outer replace   McMahan et al. 2017
 //   FedAvgM, FedAdam, FedYogi   outer sgd with momentum, adam, yogi            Reddi et al. 2021
 //   robust with bounded memory  several groups, median or Krum of their means  Karimireddy et al.
@@ -24,12 +23,8 @@
 #pragma once
 
 #include "coordinators/modes/cohort.hpp"
-#include "coordinators/modes/model_merger.hpp"
-#include "models/base/saved_state.hpp"
-#include "models/merging/outer_rule.hpp"
-#include "models/merging/parameter_average.hpp"
-#include "models/merging/ring_sum.hpp"
-#include "models/privacy/private_sum.hpp"
+#include "coordinators/modes/merged_span.hpp"
+#include "models/base/batch.hpp"
 #include "models/training/round_record.hpp"
 
 #include <algorithm>
@@ -76,6 +71,9 @@ struct federated_options {
   ring_bounds bounds(size_t client_count) const;
 };
 
+/// The main model and the groups' sums, of all parameters. The noise of private rounds is the caller's to add.
+merged_span_options span_options_of(const federated_options& options, size_t client_count);
+
 /// What a client did.
 struct client_figure {
   float loss = 0;                                   ///< mean over the rows it trained on
@@ -83,13 +81,6 @@ struct client_figure {
   update_verdict verdict = update_verdict::counted; ///< a refused client adds nothing to the sum
 
   friend bool operator==(const client_figure&, const client_figure&) = default;
-};
-
-/// What came of a piece.
-struct client_sums {
-  std::span<const int64_t> words;         ///< P, of the clients that count
-  uint64_t correct_count = 0;             ///< classification: of these
-  std::span<const client_figure> figures; ///< of all, in order of positions
 };
 
 /// Positions of the open round's cohort that one order is about; all of one group.
@@ -105,67 +96,51 @@ struct closed_round {
   round_record record;
   batch_sums sums;                 ///< of the clients that counted
   std::vector<std::string> news{}; ///< for people
-  bool moved = false;              ///< the model did; of a private round it was released
   std::string problem{};           ///< why training ends here; empty: it goes on
-  bool is_not_finite = false;      ///< the problem: the main model would not be finite
 };
 
 class federated_rounds {
 public:
-  /// `offsets` of cohort_of. Throws std::invalid_argument as local_rounds does.
-  federated_rounds(const federated_options& options, std::vector<uint32_t> offsets,
-                   std::span<const float> initial);
+  /// `offsets` of cohort_of. Throws std::invalid_argument for no clients, or none needed.
+  federated_rounds(const federated_options& options, std::vector<uint32_t> offsets);
 
   /// Round `round` begins, with this cohort, cut into pieces of `piece_size` >= 1 positions. True
   /// when there is anything to do; else it is to be closed at once.
   bool open(uint64_t round, std::shared_ptr<const cohort> who, size_t piece_size);
 
   const std::vector<client_piece>& pieces() const { return pieces_; }
-  /// What came of a piece; each once. Returns true when it was the last one. Throws
-  /// std::invalid_argument for what does not fit it.
-  bool finish(size_t piece, const client_sums& news);
-  /// All pieces are in: the model moves, or the round is void.
+  /// What came of a piece; each once. `figures`: of all its clients, in order of positions; `correct_count`: of those
+  /// that count. Returns the entry that takes its sum, but for the task's number. Throws std::invalid_argument for what
+  /// does not fit it.
+  sequence_entry finish(size_t piece, std::span<const client_figure> figures,
+                        uint64_t correct_count);
+  /// All pieces are in.
+  bool is_complete() const { return missing_ == 0; }
+  /// The round ends once all pieces are in: it counts, or is void.
   closed_round close();
-  /// Of private rounds: the open one has more clients than its sum is for. Nothing is released of it.
-  bool is_beyond_range() const;
-  /// The words that get the noise: those of the open round, once all its pieces are in.
-  std::span<const int64_t> private_words() const;
-  /// In place of `close`: with noise, unless the round is void.
-  closed_round close_privately(secret_stream& noise);
+  /// In place of `close`: nothing is said of who was there.
+  closed_round close_privately() const;
 
-  /// What it remembers beside what is evaluated, between two rounds.
-  static state_shape shape_of(const federated_options& options) {
-    const bool averages = options.averaging.kind != averaging_kind::none;
-    return state_shape{averages ? size_t{1} : 0, 1} + outer_rule::shape_of(options.outer) +
-           parameter_average::shape_of(options.averaging);
-  }
-  void save(state_saver& out) const;
-  void load(state_loader& in);
-
-  /// The main model: a snapshot.
-  const const_buffer& main_parameters() const { return main_; }
-  /// What to evaluate and save: the average of the main models if one was asked for, else the last.
-  const_buffer evaluated_parameters() const;
+  /// Void rounds since the last one that counted: what it remembers between two rounds.
+  uint64_t void_in_a_row() const { return void_in_a_row_; }
+  void set_void_in_a_row(uint64_t count) { void_in_a_row_ = count; }
 
 private:
   uint32_t rows_of(uint32_t client) const { return offsets_[client + 1] - offsets_[client]; }
+  /// Of private rounds: the open one has more clients than its sum is for. Nothing is released of it.
+  bool is_beyond_range() const;
   void count_clients(closed_round& out) const;
-  std::vector<merge_entry> group_means() const;
-  closed_round move_to(std::span<const float> merged, closed_round result);
   /// Why too few are left; empty: they are enough.
   std::string shortage(size_t counted, size_t groups) const;
 
   federated_options options_;
   std::vector<uint32_t> offsets_;
-  outer_rule outer_;
-  parameter_average average_;
-  const_buffer main_;
   uint64_t round_ = 0;
   std::shared_ptr<const cohort> cohort_;
   std::vector<client_piece> pieces_;
-  std::vector<bool> is_finished_; ///< of each piece
-  size_t missing_ = 0;            ///< pieces
-  std::vector<ring_sum> groups_;
+  std::vector<bool> is_finished_;      ///< of each piece
+  size_t missing_ = 0;                 ///< pieces
+  std::vector<uint64_t> counts_;       ///< clients that count, of each group
   std::vector<client_figure> figures_; ///< by position
   uint64_t correct_count_ = 0;
   uint64_t void_in_a_row_ = 0;

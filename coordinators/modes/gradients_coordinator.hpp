@@ -23,17 +23,13 @@
 
 #pragma once
 
+#include "coordinators/modes/gradient_span.hpp"
 #include "models/base/buffer.hpp"
-#include "models/base/saved_state.hpp"
-#include "models/math/reduction.hpp"
 #include "models/network/parameter_layout.hpp"
 #include "models/optimizers/optimizer.hpp"
-#include "models/training/regularization.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -51,6 +47,10 @@ struct gradients_coordinator_options {
     {}; ///< elements that stay as they are, whole tensors of the layout
 };
 
+/// The changes of each mean gradient of `parameter_count` parameters. Throws std::invalid_argument for another number
+/// than the layout's.
+regularization changes_of(const gradients_coordinator_options& options, size_t parameter_count);
+
 /// What became of a gradient.
 enum class gradient_verdict : uint8_t {
   applied,       ///< it completed a round: the parameters moved
@@ -66,6 +66,11 @@ enum class gradient_verdict : uint8_t {
 
 /// The verdict's name, for messages.
 const char* name_of(gradient_verdict verdict);
+
+/// Why a gradient would be refused by the owner of these parameters; nothing when it would not.
+std::optional<gradient_verdict> problem_of(const const_buffer& parameters,
+                                           std::span<const float> gradient_sum,
+                                           uint64_t sample_count);
 
 /// What became of gradients that had queued.
 struct drain_report {
@@ -86,7 +91,7 @@ public:
   void set_parameters(std::span<const float> values);
 
   /// The main model's parameters; empty before `set_parameters`. A snapshot: it stays as it is.
-  const_buffer parameters() const { return parameters_; }
+  const_buffer parameters() const { return model_.parameters(); }
 
   /// Hands in a gradient (P), summed over `sample_count` samples; it is copied. `step_scale` in
   /// (0, 1] shortens the step of its round, as the mean over the round's samples: for late
@@ -107,46 +112,20 @@ public:
   drain_report flush();
 
   /// Drops what is queued. Parameters and optimizer stay.
-  void clear() { queue_.clear(); }
-
-  /// What it remembers beside the parameters: the optimizer's state and step, and up to `queued_max`
-  /// gradients that are queued.
-  static state_shape shape_of(const gradients_coordinator_options& options, size_t queued_max);
-  /// Throws std::logic_error when more are queued.
-  void save(state_saver& out, size_t queued_max) const;
-  /// After `set_parameters`. Throws std::invalid_argument for what cannot be queued.
-  void load(state_loader& in, size_t queued_max);
+  void clear() { model_.clear_held(); }
 
   bool running() const { return running_; }
-  size_t queued_count() const { return queue_.size(); }
-  uint64_t update_count() const { return update_count_; }
+  size_t queued_count() const { return model_.held_count(); }
+  uint64_t update_count() const { return model_.update_count(); }
   /// Updates that were refused because the new parameters would not have been finite.
   uint64_t refused_update_count() const { return refused_update_count_; }
 
 private:
-  struct entry {
-    buffer gradient_sum;
-    uint64_t sample_count;
-    double step_scale;
-  };
-
   drain_report drain(size_t round_size_min);
-  void apply(size_t count);
-  /// Clipping by norm: the reduced sum is kept aside, and the factor of its norm returned.
-  float reduce_for_norm(const reduction_plan& plan, std::span<const std::span<const float>> inputs,
-                        float gradient_factor, std::span<float> out);
 
   gradients_coordinator_options options_;
-  std::unique_ptr<optimizer> rule_;
-  regularization changes_;
-  optimizer_state state_;
-  std::unique_ptr<buffer_pool> pool_; ///< of parameters and queued gradients alike
-  const_buffer parameters_;
-  std::deque<entry> queue_;
-  reducer reducer_;
+  gradient_span model_;
   bool running_ = false;
-  uint64_t update_count_ = 0;
-  uint64_t optimizer_step_ = 0; ///< updates since the optimizer last started anew
   uint64_t refused_update_count_ = 0;
 };
 

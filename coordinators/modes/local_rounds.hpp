@@ -20,11 +20,9 @@
 
 #pragma once
 
-#include "coordinators/modes/model_merger.hpp"
-#include "models/base/saved_state.hpp"
-#include "models/merging/outer_rule.hpp"
-#include "models/merging/parameter_average.hpp"
+#include "coordinators/modes/merged_span.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -41,6 +39,43 @@ struct local_rounds_options {
   /// Elastic averaging with this alpha, in (0, 1], in place of merge and outer rule.
   std::optional<double> elastic_alpha = std::nullopt;
   averaging_options averaging = {}; ///< of the rounds' main models, for evaluation
+};
+
+/// The models of all members and the main model, of all parameters.
+merged_span_options span_options_of(const local_rounds_options& options);
+
+/// Members that a round needs.
+size_t member_count_min(const local_rounds_options& options);
+
+/// Which members of a round have come, and which it goes on without.
+class round_members {
+public:
+  /// `needed`: that must be left to merge.
+  round_members(size_t count, size_t needed) : states_(count), needed_(needed) {}
+
+  /// Another round: none has come.
+  void begin() { std::ranges::fill(states_, state::missing); }
+  void come(size_t member) { states_.at(member) = state::here; }
+  /// False: it has come, or too few would be left; nothing has changed.
+  bool leave_out(size_t member);
+
+  bool has_come(size_t member) const { return states_.at(member) == state::here; }
+  bool is_left_out(size_t member) const { return states_.at(member) == state::left_out; }
+  /// Ascending.
+  std::vector<size_t> missing() const;
+  bool is_complete() const { return count(state::missing) == 0; }
+  bool are_enough() const { return count(state::here) >= needed_; }
+  size_t size() const { return states_.size(); }
+
+private:
+  enum class state : uint8_t { missing, here, left_out };
+
+  size_t count(state which) const {
+    return static_cast<size_t>(std::ranges::count(states_, which));
+  }
+
+  std::vector<state> states_;
+  size_t needed_;
 };
 
 /// What a member has to do.
@@ -97,15 +132,8 @@ public:
   /// Members whose result of the open round is not here and is waited for, ascending.
   std::vector<size_t> missing() const;
 
-  /// What it remembers of an open round without results: the main model, what its outer rule and
-  /// its average know, and the members' own models.
-  static state_shape shape_of(const local_rounds_options& options);
-  void save(state_saver& out) const;
-  /// Results are forgotten. Throws std::invalid_argument for vectors of another size.
-  void load(state_loader& in);
-
   /// The merged model, or the centre: a snapshot.
-  const_buffer main_parameters() const { return main_; }
+  const_buffer main_parameters() const { return model_.main_parameters(); }
   /// What to evaluate and save: the average of the main models that rounds ended with (never of the
   /// initial one) if one was asked for, else the last.
   std::vector<float> evaluated_parameters() const;
@@ -114,21 +142,11 @@ public:
   bool diverged() const { return diverged_; }
 
 private:
-  bool is_left_out(size_t member) const;
-  bool is_complete() const;
   round_verdict close();
-  bool move_elastically();
-  bool move_main();
-  void open_next(const_buffer main);
 
   local_rounds_options options_;
-  outer_rule outer_;
-  parameter_average average_;
-  const_buffer main_;
-  std::vector<const_buffer> starts_; ///< of each member; all the main model but with elastic_alpha
-  std::vector<std::optional<merge_entry>> results_; ///< of each member
-  size_t result_count_ = 0;                         ///< of these
-  std::vector<size_t> left_out_;                    ///< of the open round
+  round_members members_;
+  merged_span model_;
   uint64_t round_ = 0;
   bool diverged_ = false;
 };

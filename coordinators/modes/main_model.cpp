@@ -19,7 +19,7 @@ void main_model::set_horizon(const horizon_rule& horizon) {
 }
 
 void main_model::adopt(uint64_t version, const const_buffer& parameters, const batch_sums& sums) {
-  epoch_sums_ = options_.plan.is_epoch_end(version_) ? sums : epoch_sums_ + sums;
+  epoch_sums_ = sums_with(sums);
   previous_ = std::exchange(current_, parameters);
   previous_version_ = std::exchange(version_, version);
 }

@@ -55,6 +55,10 @@ public:
   /// Of the current version or the one before; null for any other.
   const_buffer parameters_of(uint64_t version) const;
   const batch_sums& epoch_sums() const { return epoch_sums_; }
+  /// The figures of the epoch with those of the current version's step.
+  batch_sums sums_with(const batch_sums& step) const {
+    return options_.plan.is_epoch_end(version_) ? step : epoch_sums_ + step;
+  }
   double seconds(moment now) const;
   /// Steps below it may begin.
   uint64_t step_limit() const { return has_begun() && !failed_ && !holds_ ? horizon_.version : 0; }

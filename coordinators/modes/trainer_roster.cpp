@@ -47,8 +47,8 @@ void trainer_roster::pass_on(size_t place, const std::vector<evaluation_share>& 
       give(others[place % others.size()], share);
 }
 
-std::vector<size_t> trainer_roster::take_overdue(moment now) {
-  std::vector<size_t> result;
+std::vector<std::pair<size_t, uint64_t>> trainer_roster::take_overdue(moment now) {
+  std::vector<std::pair<size_t, uint64_t>> result;
   if (options_.lease == milliseconds{0})
     return result;
   const auto lease = std::max<moment::duration>(options_.lease, lease_factor * longest_);
@@ -64,7 +64,7 @@ std::vector<size_t> trainer_roster::take_overdue(moment now) {
     x.before_order = 0;
     statistics_.on_lost(i, now);
     pass_on(i, std::exchange(x.shares, {}));
-    result.push_back(i);
+    result.emplace_back(i, *x.overdue);
   }
   return result;
 }

@@ -160,14 +160,20 @@ public:
     return place < places_.size() && places_[place].life && !places_[place].order &&
            !places_[place].waits && !places_[place].overdue;
   }
+  /// Of the order that the place has; nothing: it has none.
+  std::optional<uint64_t> ticket_at(size_t place) const {
+    const auto& order = places_.at(place).order;
+    return order ? std::optional{order->ticket} : std::nullopt;
+  }
   /// There is a piece to take when those below `limit` may be begun.
   bool has_work(uint64_t limit, moment now = {}) const {
     return next_returned(now) != returned_.end() || begun_count_ < limit;
   }
   /// Pieces that are not given out any more, ascending; each is named once, and then done.
   std::vector<uint64_t> take_left_out(moment now);
-  /// Places whose orders are out for too long, while another trainer is there: their pieces are given back.
-  std::vector<size_t> take_overdue(moment now);
+  /// Places whose orders are out for too long, while another trainer is there, and these orders' tickets: their pieces
+  /// are given back.
+  std::vector<std::pair<size_t, uint64_t>> take_overdue(moment now);
   /// True once for a place that has answered an order which it had had for too long: it is free again.
   bool take_returned(size_t place) {
     return place < places_.size() && std::exchange(places_[place].is_back, false);

@@ -242,10 +242,11 @@ public:
     options.plan = {
       .row_count = 4, .batch_size = 4, .slice_count = 1, .epoch_count = 9, .step_limit = {}};
     options.rows = {3 * 256, 0}; // a chunk for each
-    rounds_policy_options mode{options.plan, {}};
-    mode.rounds.member_count = 1;
-    mode.rounds.local_steps = 1;
-    options.policy = std::make_shared<rounds_policy>(mode);
+    options.policy = std::make_shared<rounds_policy>(
+      rounds_policy_options{options.plan, {.member_count = 1, .local_steps = 1}});
+    options.make_span = [](const const_buffer& initial) {
+      return std::make_unique<merged_span>(merged_span_options{.member_count = 1}, initial);
+    };
     server_ = system_->spawn(parameter_server, options);
     view everybody;
     everybody.term = everybody.number = 1;

@@ -298,7 +298,7 @@ TEST(asynchronous_coordinator, gradients_that_wait_for_others_are_saved_and_comp
   };
   hand_in(x, 0, {4, 1});
   hand_in(x, 1, {-1, 3});
-  const auto shape = asynchronous_coordinator::shape_of(options);
+  const auto shape = gradient_span::shape_of(span_options_of(options));
   EXPECT_EQ(shape, (state_shape{2 + 2, 3 + 2 * 2}));
   state_saver out{2};
   x.save(out);
