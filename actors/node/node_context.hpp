@@ -27,8 +27,9 @@ namespace troupe {
 
 /// Sizes of a parameter server's orders.
 struct order_sizes {
-  size_t slot_count = 0; ///< of the optimizer state that goes with one
-  size_t cohort_max = 0; ///< clients of a federated round; 0: there are none
+  size_t slot_count = 0;  ///< of the optimizer state that goes with one
+  size_t cohort_max = 0;  ///< clients of a federated round; 0: there are none
+  bool own_start = false; ///< members begin with models of their own
 };
 
 /// Records of a process's work.

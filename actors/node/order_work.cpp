@@ -83,9 +83,20 @@ void order_work::on_distant_order(const distant_order& order) {
 void order_work::on_header(const order_header& news) {
   const auto& options = context_.options;
   if (context_.takes_part() && news.replica < context_.local.trainers.size() &&
-      is_possible(
-        news, {options.plan, options.rows, options.orders.slot_count, options.orders.cohort_max}))
+      is_possible(news, {options.plan, options.rows, options.orders.slot_count,
+                         options.orders.cohort_max, options.orders.own_start})) {
     send(work_.offer(news, context_.exchange.id_of(server_process()), context_.now()));
+    early_.offer(context_.exchange, context_.now(),
+                 [this](const tensor_name& name) { return work_.is_over(name); });
+    give(work_.begin_whole(news.replica));
+  }
+}
+
+// Pieces may overtake the header that they belong to.
+void order_work::on_early(peer_id from, const tensor_piece& news) {
+  if ((news.of.kind == tensor_kind::order || news.of.kind == tensor_kind::model) &&
+      !work_.is_over(news.of))
+    early_.keep(from, news);
 }
 
 void order_work::on_header(const result_header& news) {
@@ -104,9 +115,8 @@ void order_work::on_arrived(const tensor_arrived& news) {
     return;
   if (news.of.kind == tensor_kind::result)
     deliver(orders_.finish(news.of.key));
-  else if (news.of.kind == tensor_kind::order)
-    for (const auto& order : work_.begin(news.of.key))
-      give(order);
+  else
+    give(work_.begin(news.of.kind, news.of.key));
 }
 
 void order_work::deliver(const std::optional<order_queue::finished_order>& order) const {
@@ -115,17 +125,21 @@ void order_work::deliver(const std::optional<order_queue::finished_order>& order
 }
 
 // The trainer answers to this node, which finds the order by its ticket.
-void order_work::give(const work_queue::whole_order& order) const {
-  const auto& header = order.header;
-  const auto to = context_.local.trainers[header.replica];
-  if (header.evaluates)
-    return context_.self->send(to, evaluation_order{caf::actor_cast<reports_actor>(context_.self),
-                                                    header.term, header.first_step,
-                                                    order.parameters, header.chunks});
-  context_.self->send(to, trainer_order{header.task, caf::actor_cast<server_actor>(context_.self),
-                                        header.trainer, order.ticket, header.member,
-                                        header.first_step, header.step_count, order.parameters,
-                                        order.state, header.chunks, header.attempt});
+void order_work::give(const std::vector<work_queue::whole_order>& orders) const {
+  for (const auto& [header, ticket, parameters, state] : orders) {
+    const auto to = context_.local.trainers[header.replica];
+    if (header.evaluates)
+      context_.self->send(to, evaluation_order{caf::actor_cast<reports_actor>(context_.self),
+                                               header.term,
+                                               header.first_step,
+                                               {*header.model, parameters},
+                                               header.chunks});
+    else
+      context_.self->send(
+        to, trainer_order{header.task, caf::actor_cast<server_actor>(context_.self), header.trainer,
+                          ticket, header.member, header.first_step, header.step_count, parameters,
+                          header.model, state, header.chunks, header.attempt});
+  }
 }
 
 void order_work::on_result(const trainer_result& news) {

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "actors/base/early_pieces.hpp"
 #include "actors/node/node_work.hpp"
 #include "actors/orders/order_queue.hpp"
 
@@ -26,6 +27,7 @@ public:
 
   void on_arrived(const tensor_arrived& news) override;
   void on_accepted(const tensor_name& what) override;
+  void on_early(peer_id from, const tensor_piece& news) override;
   void tick(moment now) override;
   std::vector<awaited> waits(moment now, std::optional<uint64_t> horizon) const override;
 
@@ -47,11 +49,12 @@ private:
   void end(const order_taker_actor& distant) const;
   const std::string& server_process() const;
   void deliver(const std::optional<order_queue::finished_order>& order) const;
-  void give(const work_queue::whole_order& order) const;
+  void give(const std::vector<work_queue::whole_order>& orders) const;
   void send(const std::optional<result_header>& header) const;
 
   order_queue orders_;                   ///< to trainers of other processes
   work_queue work_;                      ///< to trainers of this process
+  early_pieces early_;                   ///< of these
   std::set<trainer_life> lost_trainers_; ///< lost, although their processes go on
 };
 

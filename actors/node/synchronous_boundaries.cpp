@@ -181,23 +181,13 @@ void synchronous_boundaries::on_arrived(const tensor_arrived& news) {
 }
 
 void synchronous_boundaries::on_early(peer_id from, const tensor_piece& piece) {
-  const auto bytes = piece.values.size() * sizeof(float);
-  const bool is_over =
-    piece.of.term < context_.view.id.term ||
-    (piece.of.term == context_.view.id.term && version_ && piece.of.key < *version_);
-  if (is_over || early_bytes_ + bytes > early_boundary_bytes_max)
-    return;
-  early_.emplace_back(from, piece);
-  early_bytes_ += bytes;
+  if (!is_over(piece.of))
+    early_.keep(from, piece);
 }
 
 void synchronous_boundaries::look_again_at_early() {
-  auto pieces = std::exchange(early_, {});
-  early_bytes_ = 0;
-  for (auto& [from, piece] : pieces)
-    if (piece.of.key < *version_ || piece.of.term != context_.view.id.term ||
-        context_.exchange->on_piece(from, piece, context_.now()) <= piece_verdict::early)
-      on_early(from, piece);
+  early_.offer(context_.exchange, context_.now(),
+               [this](const tensor_name& name) { return is_over(name); });
 }
 
 // ---- For people ----

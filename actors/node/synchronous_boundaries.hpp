@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include "actors/base/early_pieces.hpp"
 #include "actors/node/node_context.hpp"
 #include "coordinators/parallel/boundary_tensors.hpp"
 
@@ -24,10 +25,6 @@
 #include <vector>
 
 namespace troupe {
-
-/// Maximum bytes of pieces that came too early; the rest is asked for again. A peer is ahead by a version or a view at
-/// most, and sends little of it until others answer.
-inline constexpr size_t early_boundary_bytes_max = size_t{64} << 20;
 
 class synchronous_boundaries {
 public:
@@ -68,6 +65,11 @@ private:
   std::vector<tensor_source> sources_of(const group& x, const needed_boundary& what);
   expectation expectation_of(const needed_boundary& what, std::vector<tensor_source> sources);
   void look_again_at_early();
+  /// No piece of this name is needed any more.
+  bool is_over(const tensor_name& name) const {
+    const auto term = context_.view.id.term;
+    return name.term < term || (name.term == term && version_ && name.key < *version_);
+  }
 
   node_context& context_;
   std::vector<std::unique_ptr<group>> groups_; ///< with local replicas
@@ -75,8 +77,7 @@ private:
   bool has_begun_before_ = false;              ///< under this view
   bool expects_evaluation_ = false;
   std::map<uint64_t, std::vector<expected>> expected_; ///< of that version, by part of the name
-  std::vector<std::pair<peer_id, tensor_piece>> early_;
-  size_t early_bytes_ = 0;
+  early_pieces early_;
   std::map<size_t, std::shared_ptr<buffer_pool>> pools_; ///< by size
 };
 

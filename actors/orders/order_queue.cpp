@@ -8,13 +8,20 @@ namespace troupe {
 
 namespace {
 
-std::vector<const_buffer> vectors_of(const distant_order& order) {
-  if (order.evaluation)
-    return {order.evaluation->parameters};
-  std::vector<const_buffer> result{order.work->parameters};
+/// That only this order has.
+std::vector<const_buffer> own_vectors_of(const distant_order& order) {
+  std::vector<const_buffer> result;
+  if (!order.work)
+    return result;
+  if (!order.work->model)
+    result.push_back(order.work->parameters);
   for (const auto& slot : order.work->state.slots())
     result.emplace_back(slot);
   return result;
+}
+
+const const_buffer& model_of(const distant_order& order) {
+  return order.work ? order.work->parameters : order.evaluation->model.values;
 }
 
 order_header header_of(const distant_order& order) {
@@ -28,10 +35,12 @@ order_header header_of(const distant_order& order) {
     result.step_count = work->step_count;
     result.chunks = work->positions;
     result.attempt = work->attempt;
+    result.model = work->model;
   } else {
     result.evaluates = true;
     result.first_step = order.evaluation->version;
     result.chunks = order.evaluation->chunks;
+    result.model = order.evaluation->model.number;
   }
   return result;
 }
@@ -54,24 +63,55 @@ void order_queue::begin_term(uint64_t term) {
   open_.clear();
   newest_.clear();
   usual_.clear();
+  models_.clear();
   last_number_ = 0;
 }
 
 order_header order_queue::open(const distant_order& order, moment now) {
   const auto number = ++last_number_;
-  const auto vectors = vectors_of(order);
+  const auto vectors = own_vectors_of(order);
   auto& x = open_[number];
   x.order = order;
   x.header = header_of(order);
   x.header.term = term_;
   x.header.number = number;
-  x.header.vector_count = x.vector_count = vectors.size();
+  x.header.vector_count = vectors.size();
   x.clock.restart(now);
   x.opened = x.heard = now;
   newest_[order.who.process] = number;
+  if (x.header.model)
+    send_model(x, now);
   publish_vectors(exchange_, {tensor_kind::order, term_, number, only_leaf, 0}, vectors,
                   exchange_.id_of(order.who.process), now);
+  if (const auto count = result_vector_count(x.header); count > 0)
+    x.values.emplace(exchange_, tensor_kind::result, number, count, std::nullopt, buffers_, now);
   return current(x);
+}
+
+void order_queue::send_model(const open_order& x, moment now) {
+  const auto& who = x.order.who;
+  const auto& values = model_of(x.order);
+  const auto [found, is_new] = models_.try_emplace(*x.header.model);
+  if (!found->second.emplace(who.process, who.incarnation).second)
+    return;
+  const tensor_name name{tensor_kind::model, term_, *x.header.model, only_leaf, 0};
+  const index_range all{0, values.size()};
+  if (is_new)
+    exchange_->publish({.of = name, .values = {values, 0, values.size()}}, {}, now);
+  exchange_->send(exchange_.id_of(who.process), name, all, now);
+  forget_models();
+}
+
+void order_queue::forget_models() {
+  std::erase_if(models_, [&](const auto& entry) {
+    const bool is_needed =
+      is_newest_model(models_, entry.first) || std::ranges::any_of(open_, [&](const auto& x) {
+        return x.second.header.model == entry.first;
+      });
+    if (!is_needed)
+      exchange_->forget(tensor_kind::model, only_key(entry.first));
+    return !is_needed;
+  });
 }
 
 order_header order_queue::current(const open_order& x) const {
@@ -100,10 +140,11 @@ std::optional<order_queue::finished_order> order_queue::offer(const result_heade
   auto& usual = usual_[x.order.who];
   usual = std::max(moment::duration{now - x.opened}, usual - usual / 10);
   if (expected == 0)
-    return finish(found);
-  x.values.emplace(exchange_, tensor_kind::result, news.number, expected,
-                   exchange_.id_of(x.order.who.process), buffers_, now);
-  return std::nullopt;
+    x.values.reset();
+  else
+    exchange_->set_sources(tensor_kind::result, news.number, {0, buffers_.size},
+                           {{exchange_.id_of(x.order.who.process), {0, buffers_.size}}});
+  return finish(found);
 }
 
 void order_queue::hear(uint64_t number, moment now) {
@@ -113,7 +154,10 @@ void order_queue::hear(uint64_t number, moment now) {
 
 std::optional<order_queue::finished_order> order_queue::finish(uint64_t number) {
   const auto found = open_.find(number);
-  return found == open_.end() || !found->second.result ? std::nullopt : finish(found);
+  if (found == open_.end() || !found->second.values)
+    return std::nullopt;
+  found->second.values->set_whole();
+  return finish(found);
 }
 
 void order_queue::let_go(uint64_t number) {
@@ -122,9 +166,12 @@ void order_queue::let_go(uint64_t number) {
 }
 
 std::optional<order_queue::finished_order> order_queue::finish(place found) {
+  if (!found->second.result || (found->second.values && !found->second.values->are_whole()))
+    return std::nullopt;
   let_go(found->first);
   const auto x = std::move(found->second);
   open_.erase(found);
+  forget_models();
   if (x.header.evaluates)
     return std::nullopt;
   const auto& work = *x.order.work;
@@ -139,7 +186,7 @@ std::optional<order_queue::finished_order> order_queue::finish(place found) {
   result.computed = std::chrono::nanoseconds{x.result->computed_ns};
   if (x.values) {
     result.values = x.values->vectors().front();
-    result.state = x.values->state();
+    result.state = x.values->state(1);
   }
   return finished_order{work.server, std::move(result)};
 }
@@ -158,6 +205,7 @@ void order_queue::keep_if(const std::function<bool(const trainer_life&)>& is_her
       let_go(entry.first);
     return is_lost;
   });
+  forget_models();
   std::erase_if(usual_, [&](const auto& entry) { return !is_here(entry.first); });
 }
 
@@ -198,22 +246,26 @@ bool are_possible_steps(const order_header& x, const timeline& plan) {
 } // namespace
 
 bool is_possible(const order_header& x, const order_bounds& bounds) {
+  const bool is_own = !x.evaluates && x.task == trainer_task::local_steps;
+  const bool has_own_start = is_own && bounds.own_start;
+  if (x.model.has_value() == has_own_start ||
+      x.vector_count != (is_own ? bounds.slot_count + (has_own_start ? 1 : 0) : 0))
+    return false;
   if (x.evaluates)
-    return x.vector_count == 1 && x.first_step <= bounds.plan.last_version() &&
-           x.chunks.begin < x.chunks.end && x.chunks.end <= bounds.rows.chunk_count();
+    return x.first_step <= bounds.plan.last_version() && x.chunks.begin < x.chunks.end &&
+           x.chunks.end <= bounds.rows.chunk_count();
   if (x.task == trainer_task::clients)
-    return x.vector_count == 1 && x.step_count == 1 && x.first_step < bounds.plan.last_version() &&
+    return x.step_count == 1 && x.first_step < bounds.plan.last_version() &&
            x.chunks.begin < x.chunks.end && x.chunks.end <= bounds.cohort_max &&
            x.attempt < secret_attempt_limit;
-  const bool is_gradient = x.task == trainer_task::gradient;
-  return x.vector_count == (is_gradient ? 1 : 1 + bounds.slot_count) &&
-         (!is_gradient || x.step_count == 1) && x.member < bounds.plan.slice_count &&
+  return (is_own || x.step_count == 1) && x.member < bounds.plan.slice_count &&
          are_possible_steps(x, bounds.plan);
 }
 
 void work_queue::begin_term(uint64_t term) {
   term_ = term;
   orders_.clear();
+  models_.clear();
   newest_ = 0;
 }
 
@@ -233,9 +285,37 @@ std::optional<result_header> work_queue::offer(const order_header& news, peer_id
   x.header = news;
   if (lost_.contains(news.replica))
     return end_without_result(news.number, x);
-  x.vectors.emplace(exchange_, tensor_kind::order, news.number, news.vector_count, server, buffers_,
-                    now);
+  if (news.vector_count > 0)
+    x.vectors.emplace(exchange_, tensor_kind::order, news.number, news.vector_count, server,
+                      buffers_, now);
+  if (news.model && !models_.contains(*news.model))
+    models_.try_emplace(*news.model, exchange_, tensor_kind::model, *news.model, 1, server,
+                        buffers_, now);
+  forget_models();
   return std::nullopt;
+}
+
+void work_queue::forget_models() {
+  std::erase_if(models_, [&](const auto& entry) {
+    const auto& [number, model] = entry;
+    const bool is_needed =
+      (model.are_whole() && is_newest_model(models_, number)) ||
+      std::ranges::any_of(orders_, [&](const auto& x) {
+        return x.second.ticket == 0 && !x.second.result && x.second.header.model == number;
+      });
+    if (!is_needed)
+      exchange_->dismiss(tensor_kind::model, only_key(number));
+    return !is_needed;
+  });
+}
+
+bool work_queue::is_over(const tensor_name& name) const {
+  if (name.term != term_)
+    return name.term < term_;
+  if (name.kind == tensor_kind::model)
+    return !models_.contains(name.key) && !is_newest_model(models_, name.key);
+  const auto found = orders_.find(name.key);
+  return name.key <= newest_ && (found == orders_.end() || !found->second.vectors);
 }
 
 void work_queue::forget_all_but(const std::vector<uint64_t>& open, uint64_t last) {
@@ -249,26 +329,44 @@ void work_queue::forget_all_but(const std::vector<uint64_t>& open, uint64_t last
   });
 }
 
-std::vector<work_queue::whole_order> work_queue::begin(uint64_t number) {
-  const auto found = orders_.find(number);
-  if (found == orders_.end() || !found->second.vectors)
-    return {};
-  found->second.is_whole = true;
-  return begin_whole(found->second.header.replica);
+std::vector<work_queue::whole_order> work_queue::begin(tensor_kind kind, uint64_t key) {
+  std::set<uint64_t> replicas;
+  if (const auto model = models_.find(key); kind == tensor_kind::model && model != models_.end()) {
+    model->second.set_whole();
+    for (const auto& [number, x] : orders_)
+      replicas.insert(x.header.replica);
+  }
+  if (const auto found = orders_.find(key);
+      kind == tensor_kind::order && found != orders_.end() && found->second.vectors) {
+    found->second.vectors->set_whole();
+    replicas.insert(found->second.header.replica);
+  }
+  std::vector<whole_order> result;
+  for (const auto replica : replicas)
+    std::ranges::copy(begin_whole(replica), std::back_inserter(result));
+  return result;
+}
+
+bool work_queue::is_whole(const order_in_work& x) const {
+  return (!x.vectors || x.vectors->are_whole()) &&
+         (!x.header.model || models_.at(*x.header.model).are_whole());
 }
 
 std::vector<work_queue::whole_order> work_queue::begin_whole(uint64_t replica) {
   std::vector<whole_order> result;
   for (auto& [number, x] : orders_) {
-    if (x.header.replica != replica || !x.vectors)
+    if (x.header.replica != replica || x.ticket > 0 || x.result)
       continue;
-    if (!x.is_whole)
+    if (!is_whole(x))
       break;
     x.ticket = ++last_ticket_;
-    result.push_back({x.header, x.ticket, x.vectors->vectors().front(), x.vectors->state()});
+    const auto& own = x.header.model ? models_.at(*x.header.model) : *x.vectors;
+    result.push_back({x.header, x.ticket, own.vectors().front(),
+                      x.vectors ? x.vectors->state(x.header.model ? 0 : 1) : optimizer_state{}});
     x.vectors.reset();
     exchange_->dismiss(tensor_kind::order, only_key(number));
   }
+  forget_models();
   return result;
 }
 
@@ -309,6 +407,7 @@ std::vector<result_header> work_queue::lose(uint64_t replica) {
   for (auto& [number, x] : orders_)
     if (x.header.replica == replica && !x.result)
       result.push_back(end_without_result(number, x));
+  forget_models();
   return result;
 }
 

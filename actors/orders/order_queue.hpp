@@ -1,14 +1,15 @@
 // Order queue: the orders that a parameter server gave to trainers of other processes, until their results arrive. A
 // plain object: the node beside the parameter server feeds it.
 //
-//   open ---> header and vectors go out ---> result header ---> its vectors ---> whole: to the parameter server
+//   open ---> header and vectors go out ---> result's header and vectors, in any order ---> to the parameter server
 //     |         ^    | nothing comes: the header again
 //     |         +----+
 //     +-- the trainer is lost: the order is forgotten, and its late answers are ignored. Either the
 //         view no longer names its process, or the process goes on and sends an `is_lost` header
 //
 // So the parameter server gets at most one result of each order, and none of a lost trainer's. The queue keeps the
-// vectors of an open order, and expects those of a result once its header has come.
+// vectors of an open order, and expects those of its result from the beginning. A model goes to each process once, and is
+// kept while an open order begins with it, or none is newer.
 
 #pragma once
 
@@ -19,6 +20,7 @@
 #include "models/base/buffer.hpp"
 #include "models/optimizers/optimizer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -51,20 +53,28 @@ struct vector_buffers {
   size_t size = 0;
 };
 
+/// Numbers of models and of averages alternate (coordinators/modes/span_model.hpp): the newest of its kind in this map.
+template <class T>
+bool is_newest_model(const std::map<uint64_t, T>& models, uint64_t number) {
+  return std::none_of(models.upper_bound(number), models.end(),
+                      [&](const auto& x) { return x.first % 2 == number % 2; });
+}
+
 /// Arriving vectors. Their owner may write to them, as a trainer does to a member's state.
 class arriving_vectors {
 public:
-  /// Expects `count` >= 1 vectors of this kind and key. Takes a buffer from the pool when its first values come.
+  /// Expects `count` >= 1 vectors of this kind and key. Takes a buffer from the pool when its first values come. They are
+  /// asked for once it is known who has them.
   arriving_vectors(exchange_port& exchange, tensor_kind kind, uint64_t key, size_t count,
-                   peer_id from, const vector_buffers& buffers, moment now)
+                   std::optional<peer_id> from, const vector_buffers& buffers, moment now)
     : vectors_(std::make_shared<std::vector<buffer>>(count)) {
-    const index_range elements{0, buffers.size};
     expectation what;
     what.kind = kind;
     what.key = key;
-    what.elements = elements;
+    what.elements = {0, buffers.size};
     what.parts = {0, count};
-    what.sources = {{from, elements}};
+    if (from)
+      what.sources = {{*from, what.elements}};
     what.memory = [vectors = vectors_, pool = buffers.pool](const tensor_name& name) {
       auto& one = vectors->at(name.part);
       one = pool->acquire();
@@ -73,13 +83,19 @@ public:
     exchange->expect(std::move(what), now);
   }
 
+  bool are_whole() const { return are_whole_; }
+  void set_whole() { are_whole_ = true; }
+
   const std::vector<buffer>& vectors() const { return *vectors_; }
-  optimizer_state state() const {
-    return optimizer_state{std::vector<buffer>{vectors_->begin() + 1, vectors_->end()}};
+  /// Those from the first on.
+  optimizer_state state(size_t first) const {
+    return optimizer_state{
+      std::vector<buffer>{vectors_->begin() + static_cast<std::ptrdiff_t>(first), vectors_->end()}};
   }
 
 private:
   std::shared_ptr<std::vector<buffer>> vectors_;
+  bool are_whole_ = false;
 };
 
 /// An order is late when nothing of it has come for this long, and for three times its trainer's usual time. So neither
@@ -97,7 +113,7 @@ public:
   /// A term begins: numbers start again. The exchange must have forgotten all vectors.
   void begin_term(uint64_t term);
 
-  /// Adds an order and returns its header. The caller must send the header before the exchange's messages.
+  /// Adds an order and returns its header.
   order_header open(const distant_order& order, moment now);
 
   /// A trainer's result, and the parameter server to send it to.
@@ -129,9 +145,8 @@ private:
   struct open_order {
     distant_order order;
     order_header header;
-    size_t vector_count = 0;
     std::optional<result_header> result{};
-    std::optional<arriving_vectors> values{}; ///< of the result; nothing when it has none
+    std::optional<arriving_vectors> values{}; ///< of the result; nothing: it has none
     repair_clock clock{};
     moment opened{};
     moment heard{}; ///< when something new of it came; at first, when it was opened
@@ -140,6 +155,11 @@ private:
 
   /// The order's header with the numbers of all open orders.
   order_header current(const open_order& x) const;
+  /// The process gets the model that the order begins with, unless it was sent it before.
+  void send_model(const open_order& x, moment now);
+  /// Those that no open order begins with are forgotten, but for the newest.
+  void forget_models();
+  /// The result, if all of it is here.
   std::optional<finished_order> finish(place found);
   /// Ends the transfer of the order's and the result's vectors.
   void let_go(uint64_t number);
@@ -153,6 +173,8 @@ private:
   /// By trainer: the longest time from an order to its result's header. It fades.
   std::map<trainer_life, moment::duration> usual_;
   uint64_t last_number_ = 0;
+  /// By number of a model that is kept: the processes, in one of their lives, that were sent it.
+  std::map<uint64_t, std::set<std::pair<std::string, uint64_t>>> models_;
 };
 
 // Work queue: the orders that another process's parameter server gave to trainers of this process. A plain object: the
@@ -178,8 +200,9 @@ private:
 struct order_bounds {
   timeline plan; ///< as many slices as members
   evaluation_rows rows;
-  size_t slot_count = 0; ///< of a member's optimizer state
-  size_t cohort_max = 0; ///< clients of a round; 0: the run has none
+  size_t slot_count = 0;  ///< of a member's optimizer state
+  size_t cohort_max = 0;  ///< clients of a round; 0: the run has none
+  bool own_start = false; ///< members begin with models of their own
 };
 
 /// False for a header that no parameter server of this run sends. Such a header names missing rows or members, more
@@ -207,11 +230,14 @@ public:
     const_buffer parameters;
     optimizer_state state; ///< the member's
   };
-  /// Call it when all vectors of an order have come; returns the orders that can begin now.
-  std::vector<whole_order> begin(uint64_t number);
+  /// Call it when all vectors of an order, or the model of this number, have come; returns the orders that can begin now.
+  std::vector<whole_order> begin(tensor_kind kind, uint64_t key);
+  /// The whole orders of this trainer, up to the first that is not: call it when a header has come, too.
+  std::vector<whole_order> begin_whole(uint64_t replica);
+  /// The vectors of an order, or a model, that is over: no order will need it.
+  bool is_over(const tensor_name& name) const;
 
-  /// Takes a local trainer's result and returns its header; nothing if the parameter server does not miss it. The
-  /// caller must send the header before the exchange's messages.
+  /// Takes a local trainer's result and returns its header; nothing if the parameter server does not miss it.
   std::optional<result_header> finish(const trainer_result& news, peer_id server, moment now);
   std::optional<result_header> finish(const evaluation& news);
 
@@ -222,24 +248,25 @@ public:
 private:
   struct order_in_work {
     order_header header;
-    std::optional<arriving_vectors> vectors{}; ///< until it is begun
-    bool is_whole = false;                     ///< they are
+    std::optional<arriving_vectors> vectors{}; ///< until it is begun; nothing: it has none
     uint64_t ticket = 0;                       ///< once it is begun
     std::optional<result_header> result{};
   };
 
-  /// The whole orders of this trainer, up to the first that is not.
-  std::vector<whole_order> begin_whole(uint64_t replica);
+  bool is_whole(const order_in_work& x) const;
   result_header end_without_result(uint64_t number, order_in_work& x);
   void forget_all_but(const std::vector<uint64_t>& open, uint64_t last);
+  /// Those that no order begins with are forgotten, but for the newest if it is whole.
+  void forget_models();
 
   exchange_port& exchange_;
   vector_buffers buffers_;
   uint64_t term_ = 0;
-  std::map<uint64_t, order_in_work> orders_; ///< by number
-  std::set<uint64_t> lost_;                  ///< trainers
-  uint64_t newest_ = 0;                      ///< the newest order that a header named
-  uint64_t last_ticket_ = 0;                 ///< of all terms
+  std::map<uint64_t, order_in_work> orders_;    ///< by number
+  std::set<uint64_t> lost_;                     ///< trainers
+  std::map<uint64_t, arriving_vectors> models_; ///< by number
+  uint64_t newest_ = 0;                         ///< the newest order that a header named
+  uint64_t last_ticket_ = 0;                    ///< of all terms
 };
 
 } // namespace troupe

@@ -91,9 +91,9 @@ void server_state::start() {
                        " numbers, which is none of this job's",
                      step_problem::malformed);
   const const_buffer parameters = start_->versions->of(version);
-  records_.model.begin(version, parameters, now(),
-                       is_anew ? batch_sums{} : start_->numbers.metrics);
   span_.emplace(options_.make_span(parameters));
+  records_.model.begin(version, {span_->evaluated().number, parameters}, now(),
+                       is_anew ? batch_sums{} : start_->numbers.metrics);
   state_loader loader{*saved};
   options_.policy->begin(records_, span_->model(), is_anew ? nullptr : &loader);
   start_->slots.clear(); // the policy has copied them
@@ -194,7 +194,7 @@ bool server_state::use(server_outcome outcome) {
   if (!model.has_begun() || model.has_failed())
     return false;
   if (outcome.problem.empty() && outcome.next)
-    model.adopt(outcome.next->version, span_->model().parameters(), outcome.next->sums);
+    model.adopt(outcome.next->version, span_->evaluated(), outcome.next->sums);
   for (const auto& notice : std::exchange(records_.notices, {}))
     report({}, notice);
   if (outcome.problem.empty()) {
@@ -225,9 +225,11 @@ void server_state::hand_out() {
     auto order = options_.policy->order_for(i, records_, now());
     if (!order)
       continue;
-    auto [parameters, state] = decide(entry_kind::give, order->ticket, order->member);
-    order->parameters = std::move(parameters);
-    order->state = std::move(state);
+    const auto given = decide(entry_kind::give, order->ticket, order->member);
+    order->parameters = given.values;
+    order->state = given.state;
+    if (given.is_model)
+      order->model = span_->model_number();
     order->server = caf::actor_cast<server_actor>(self_);
     order->ticket += tickets_before_;
     last_ticket_ = std::max(last_ticket_, order->ticket);
@@ -339,7 +341,7 @@ void server_state::publish() {
   const auto& model = records_.model;
   copy_if_due();
   if (records_.model.take_evaluation())
-    records_.roster.evaluate(model.version(), model.parameters(), options_.rows.chunk_count());
+    records_.roster.evaluate(model.version(), model.current(), options_.rows.chunk_count());
   send_evaluations();
   if (const auto mark = records_.model.take_report(now()))
     report(*mark, {});
@@ -370,7 +372,7 @@ void server_state::copy_if_due() {
 void server_state::send_evaluations() {
   for (const auto& [place, share] : records_.roster.take_given())
     self_->send(trainers_[place], evaluation_order{view_.director, view_.term, share.version,
-                                                   share.parameters, share.chunks});
+                                                   share.model, share.chunks});
 }
 
 // A run that resumes at its end pulls before the first view: the pull waits.

@@ -139,7 +139,7 @@ void trainer_state::on_evaluation(const evaluation_order& order) {
     const piece_of_work piece{options_.gauge.get(), self_->clock(), what, false};
     const traced_work work{options_.trace.get(), trace_kind::evaluate, order.version, chunk};
     add_chunk(result, *options_.training.network, options_.rows->metrics(),
-              order.parameters.values(), options_.rows->of_chunk(chunk, reader_), memory_);
+              order.model.values.values(), options_.rows->of_chunk(chunk, reader_), memory_);
   }
   self_->send(order.director, std::move(result));
 }

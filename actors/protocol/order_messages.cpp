@@ -6,8 +6,8 @@ namespace troupe {
 
 TROUPE_INSPECT(order_header,
                plain(f, "troupe.order_header", x.term, x.number, x.replica, x.evaluates, x.task,
-                     x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.vector_count,
-                     x.open, x.last, x.attempt))
+                     x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.model,
+                     x.vector_count, x.open, x.last, x.attempt))
 
 TROUPE_INSPECT(client_figure, inspect_fields(f, x.loss, x.norm, x.verdict))
 

@@ -1,8 +1,9 @@
 // Orders of a parameter server to its trainers, and their results: fields, meaning, units.
 //
-// To trainers of other processes the order and its result go as headers. Their vectors (parameters, a gradient, a
-// member's state) travel beside them in pieces, as far as there is credit. Headers and pieces may be lost, come late,
-// or come twice. An order's number is unique in its term; a process that misses a part of an order asks for it.
+// To trainers of other processes the order and its result go as headers. Their vectors travel beside them in pieces, as
+// far as there is credit: by the order's number a gradient, a member's model and state; by its own number the model that
+// orders begin with, once to each process. Headers and pieces may be lost, come late, come twice, or overtake each other.
+// An order's number is unique in its term; a process that misses a part of an order asks for it.
 
 #pragma once
 
@@ -44,9 +45,11 @@ struct trainer_order {
   uint64_t first_step = 0; ///< of the job; of clients the round
   uint64_t step_count = 1; ///< >= 1
   const_buffer parameters; ///< P
-  optimizer_state state;   ///< the member's, read-only; unused for other tasks
-  index_range positions;   ///< of clients: in the round's cohort
-  uint64_t attempt = 0;    ///< of clients: at the round (coordinators/modes/federated_rounds.hpp)
+  std::optional<uint64_t>
+    model;               ///< the parameters' number as a model; nothing: they are the member's own
+  optimizer_state state; ///< the member's, read-only; unused for other tasks
+  index_range positions; ///< of clients: in the round's cohort
+  uint64_t attempt = 0;  ///< of clients: at the round (coordinators/modes/federated_rounds.hpp)
 };
 
 /// trainer -> parameter server: an order's result. It follows from the order and the job alone, so the parameter server
@@ -72,8 +75,8 @@ struct evaluation_order {
   reports_actor director;
   uint64_t term = 0;
   uint64_t version = 0;
-  const_buffer parameters; ///< P
-  index_range chunks;      ///< not none
+  numbered_model model;
+  index_range chunks; ///< not none
 };
 
 /// A trainer of another process, in one of that process's lives.
@@ -99,7 +102,9 @@ struct order_header {
   uint64_t step_count = 1;
   // An evaluation_order; of a trainer_order for clients their positions.
   index_range chunks;
-  uint64_t vector_count = 1; ///< that travel beside it: the parameters, then the member's state
+  std::optional<uint64_t>
+    model;                   ///< that it begins with; nothing: its first vector takes that place
+  uint64_t vector_count = 0; ///< that travel beside it: a member's own start, and its state
   /// Orders to this process whose results are missing, this one included. The process may forget all others up to
   /// `last`.
   std::vector<uint64_t> open;
@@ -114,11 +119,12 @@ inline constexpr trainer_task last_of<trainer_task> = trainer_task::clients;
 
 TROUPE_INSPECTED(order_header);
 
-/// Number of vectors that a finite result has: as many as the order had; for clients two, the halves of their words.
+/// Number of vectors that a finite result has: its values and a member's state; for clients two, the halves of their
+/// words.
 inline uint64_t result_vector_count(const order_header& x) {
   if (x.evaluates)
     return 0;
-  return x.task == trainer_task::clients ? 2 : x.vector_count;
+  return x.task == trainer_task::clients ? 2 : x.vector_count + (x.model ? 1 : 0);
 }
 
 /// A trainer's process -> the parameter server's process. An evaluation's sums go to the director instead, without

@@ -239,6 +239,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.slot_count = slot_count_of(resolved, network_->layout());
   if (for_node.kept)
     for_node.orders.slot_count = make_optimizer(resolved.optimizer)->slot_count();
+  for_node.orders.own_start = resolved.merge.elastic_alpha.has_value();
   if (for_shards.whole_rule && for_shards.whole_rule->sum_count())
     for_node.block_numbers = block_number_count(*for_shards.whole_rule);
   else if (changes.norm_max() > 0 && !has_server(resolved.training))

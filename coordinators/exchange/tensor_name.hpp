@@ -29,8 +29,9 @@ enum class tensor_kind : uint8_t {
   result,     ///< key: the order's number; part: the vector
   block_sums, ///< key: the step; numbers of blocks, each a double in two elements
   boundary,   ///< key: the version; node, part: see coordinators/parallel/boundary_tensors.hpp
+  model,      ///< key: the model's number (coordinators/modes/span_model.hpp)
 };
-inline constexpr size_t tensor_kind_count = 7;
+inline constexpr size_t tensor_kind_count = 8;
 
 template <>
 struct name_table<tensor_kind> {
@@ -38,7 +39,7 @@ struct name_table<tensor_kind> {
     named(tensor_kind::gradient, "gradient"), named(tensor_kind::parameters, "parameters"),
     named(tensor_kind::state, "state"),       named(tensor_kind::order, "order"),
     named(tensor_kind::result, "result"),     named(tensor_kind::block_sums, "block_sums"),
-    named(tensor_kind::boundary, "boundary")};
+    named(tensor_kind::boundary, "boundary"), named(tensor_kind::model, "model")};
 };
 
 /// Bytes of tensors of each kind.

@@ -5,11 +5,11 @@
 
 namespace troupe {
 
-void main_model::begin(uint64_t version, const const_buffer& parameters, moment now,
+void main_model::begin(uint64_t version, const numbered_model& model, moment now,
                        const batch_sums& sums) {
   epoch_sums_ = sums;
   version_ = row_version_ = mark_version_ = version;
-  current_ = parameters;
+  current_ = model;
   begin_ = last_report_ = now;
 }
 
@@ -18,15 +18,15 @@ void main_model::set_horizon(const horizon_rule& horizon) {
   holds_ = false;
 }
 
-void main_model::adopt(uint64_t version, const const_buffer& parameters, const batch_sums& sums) {
+void main_model::adopt(uint64_t version, const numbered_model& model, const batch_sums& sums) {
   epoch_sums_ = sums_with(sums);
-  previous_ = std::exchange(current_, parameters);
+  previous_ = std::exchange(current_, model).values;
   previous_version_ = std::exchange(version_, version);
 }
 
 const_buffer main_model::parameters_of(uint64_t version) const {
   if (has_begun() && version == version_)
-    return current_;
+    return current_.values;
   return previous_ && version == previous_version_ ? previous_ : const_buffer{};
 }
 

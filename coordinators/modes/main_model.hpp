@@ -10,6 +10,7 @@
 #pragma once
 
 #include "coordinators/base/moment.hpp"
+#include "coordinators/modes/span_model.hpp"
 #include "coordinators/step/replica_rule.hpp"
 #include "coordinators/step/timeline.hpp"
 #include "models/base/batch.hpp"
@@ -37,21 +38,22 @@ public:
   explicit main_model(const main_model_options& options) : options_(options) {}
 
   /// `sums`: of the steps since the last end of an epoch.
-  void begin(uint64_t version, const const_buffer& parameters, moment now,
+  void begin(uint64_t version, const numbered_model& model, moment now,
              const batch_sums& sums = {});
   /// How far training goes; this ends a hold.
   void set_horizon(const horizon_rule& horizon);
   /// No step begins until the next horizon.
   void hold() { holds_ = true; }
   /// The steps up to `version` are done: their figures, and the parameters they led to.
-  void adopt(uint64_t version, const const_buffer& parameters, const batch_sums& sums);
+  void adopt(uint64_t version, const numbered_model& model, const batch_sums& sums);
   /// What came of the current version's step is not finite.
   void fail() { failed_ = true; }
 
-  bool has_begun() const { return static_cast<bool>(current_); }
+  bool has_begun() const { return static_cast<bool>(current_.values); }
   bool has_failed() const { return failed_; }
   uint64_t version() const { return version_; }
-  const const_buffer& parameters() const { return current_; }
+  const const_buffer& parameters() const { return current_.values; }
+  const numbered_model& current() const { return current_; }
   /// Of the current version or the one before; null for any other.
   const_buffer parameters_of(uint64_t version) const;
   const batch_sums& epoch_sums() const { return epoch_sums_; }
@@ -79,7 +81,7 @@ private:
   bool failed_ = false;
   uint64_t version_ = 0;
   uint64_t previous_version_ = 0;
-  const_buffer current_; ///< null: it has not begun
+  numbered_model current_; ///< no values: it has not begun
   const_buffer previous_;
   batch_sums epoch_sums_;             ///< of the epoch of the last step
   uint64_t row_version_ = 0;          ///< reported as a row

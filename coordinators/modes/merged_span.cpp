@@ -60,8 +60,9 @@ void merged_span::clear_results() {
 }
 
 span_vectors merged_span::give(const sequence_entry& task) {
-  return has_members() ? span_vectors{starts_.at(task.place), states_.at(task.place)}
-                       : span_vectors{main_, {}};
+  return has_members()
+           ? span_vectors{starts_.at(task.place), states_.at(task.place), !options_.elastic_alpha}
+           : span_vectors{main_, {}};
 }
 
 void merged_span::take(const sequence_entry& task, const span_vectors& update) {

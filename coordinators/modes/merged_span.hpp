@@ -65,6 +65,7 @@ public:
   /// The average of the main models that rounds ended with (never of the initial one) if one was asked for, else the
   /// last.
   const_buffer parameters() const override;
+  bool has_average() const override { return options_.averages(); }
 
   static state_shape shape_of(const merged_span_options& options);
   void save(state_saver& out) const override;

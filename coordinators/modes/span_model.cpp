@@ -27,6 +27,7 @@ sequence_follower::followed sequence_follower::follow(const sequence_entry& entr
   followed result;
   if (entry.kind == entry_kind::close) {
     result.is_finite = model_->close(entry);
+    ++closed_count_;
     return result;
   }
   if (entry.kind == entry_kind::give) {

@@ -69,6 +69,13 @@ struct span_vectors {
   const_buffer
     values; ///< parameters; or a gradient, a member's model, the lower halves of clients' sums
   optimizer_state state; ///< of a member; the upper halves of clients' sums
+  bool is_model = true;  ///< of a task: the values are the newest model's, not a member's own
+};
+
+/// A model by its number: tasks and evaluations with equal numbers have the same vector.
+struct numbered_model {
+  uint64_t number = 0;
+  const_buffer values; ///< P
 };
 
 /// The vectors of one mode. `sequence_follower` calls it: each task is given once, and taken or dropped once.
@@ -90,6 +97,8 @@ public:
 
   /// What is evaluated and saved: a snapshot.
   virtual const_buffer parameters() const = 0;
+  /// That is an average of models, not the newest one.
+  virtual bool has_average() const { return false; }
 
   /// What it remembers beside `parameters` while no task is open. Throws std::invalid_argument for vectors of another
   /// size.
@@ -117,11 +126,18 @@ public:
   followed follow(const sequence_entry& entry);
 
   uint64_t position() const { return position_; } ///< of the last entry
+  /// Of the newest model, from which tasks begin.
+  uint64_t model_number() const { return 2 * closed_count_; }
+  /// What is evaluated: the newest model, or the average with the odd number behind it.
+  numbered_model evaluated() const {
+    return {model_number() + (model_->has_average() ? 1 : 0), model_->parameters()};
+  }
   size_t open_count() const { return open_.size(); }
 
 private:
   std::unique_ptr<span_model> model_;
   uint64_t position_ = 0;
+  uint64_t closed_count_ = 0;
   std::set<uint64_t> open_; ///< tasks
   std::map<uint64_t, span_vectors> updates_;
 };

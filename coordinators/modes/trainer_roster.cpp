@@ -169,13 +169,12 @@ void trainer_roster::give(size_t place, const evaluation_share& share) {
   given_.push_back({place, share});
 }
 
-void trainer_roster::evaluate(uint64_t version, const const_buffer& parameters,
-                              size_t chunk_count) {
+void trainer_roster::evaluate(uint64_t version, const numbered_model& model, size_t chunk_count) {
   auto places = living_places();
   std::erase_if(places, [&](size_t one) { return places_[one].overdue.has_value(); });
   const auto ranges = split_evenly(chunk_count, std::max<size_t>(places.size(), 1));
   for (size_t i = 0; i < ranges.size(); ++i) {
-    const evaluation_share share{version, parameters, ranges[i]};
+    const evaluation_share share{version, model, ranges[i]};
     if (share.chunks.empty())
       continue;
     if (places.empty())

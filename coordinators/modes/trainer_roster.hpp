@@ -24,6 +24,7 @@
 #include "coordinators/base/canonical_tree.hpp"
 #include "coordinators/base/moment.hpp"
 #include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/modes/span_model.hpp"
 #include "coordinators/run/replica_statistics.hpp"
 #include "models/base/buffer.hpp"
 
@@ -113,12 +114,12 @@ struct work_order {
 /// Chunks of a version that one trainer evaluates.
 struct evaluation_share {
   uint64_t version = 0;
-  const_buffer parameters; ///< P
-  index_range chunks;      ///< not none
+  numbered_model model;
+  index_range chunks; ///< not none
 
   friend bool operator==(const evaluation_share& a, const evaluation_share& b) {
     return a.version == b.version && a.chunks == b.chunks &&
-           a.parameters.same_storage(b.parameters);
+           a.model.values.same_storage(b.model.values);
   }
 };
 
@@ -200,7 +201,7 @@ public:
   // ---- Evaluations ----
 
   /// All chunks of a version are shared out.
-  void evaluate(uint64_t version, const const_buffer& parameters, size_t chunk_count);
+  void evaluate(uint64_t version, const numbered_model& model, size_t chunk_count);
   /// The versions before this one need no evaluation any more.
   void forget_evaluations(uint64_t version);
   /// Shares that were given to a place since the last call, in order.

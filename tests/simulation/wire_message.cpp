@@ -76,6 +76,8 @@ std::string name_in_words(const tensor_name& x) {
     return "order " + key + ", vector " + std::to_string(x.part);
   case tensor_kind::result:
     return "result of order " + key + ", vector " + std::to_string(x.part);
+  case tensor_kind::model:
+    return "model " + key;
   case tensor_kind::block_sums:
     return "sums over blocks of step " + key;
   case tensor_kind::boundary: {
@@ -260,7 +262,8 @@ std::optional<uint64_t> version_shown(const caf::message& content) {
   if (!content.match_elements<sent_piece>())
     return std::nullopt;
   const auto& name = content.get_as<sent_piece>(0).what.of;
-  const bool is_version = name.kind != tensor_kind::order && name.kind != tensor_kind::result;
+  const bool is_version = name.kind != tensor_kind::order && name.kind != tensor_kind::result &&
+                          name.kind != tensor_kind::model;
   return is_version ? std::optional{name.key} : std::nullopt;
 }
 

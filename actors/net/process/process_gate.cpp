@@ -163,8 +163,7 @@ gate_options gate_options_of(const std::string& process, const networked_options
 
 carrier_options carrier_options_of(const networked_options& x, const std::weak_ptr<gate>& door) {
   carrier_options result;
-  // Vectors of orders must not overtake their headers, which are messages.
-  result.choice = has_server(x.resolved.training) ? carrier_choice::messages : x.cluster.carrier;
+  result.choice = x.cluster.carrier;
   result.dial = [door](const std::string& peer, uint64_t token) {
     if (const auto here = door.lock())
       here->dial_carrier(peer, token);

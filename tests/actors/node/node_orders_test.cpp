@@ -110,6 +110,7 @@ public:
     order.ticket = ticket;
     order.first_step = 40;
     order.parameters = counted(100);
+    order.model = ticket;
     caf::anon_send(distant(trainer), order);
     run();
   }
@@ -149,7 +150,7 @@ public:
     news.number = news.last = 1;
     news.open = {1};
     caf::anon_send(there_, news);
-    const tensor_piece values{{tensor_kind::order, 1, 1}, 0, test::payload_of({7}), {}, {}};
+    const tensor_piece values{{tensor_kind::model, 1, 1}, 0, test::payload_of({7}), {}, {}};
     caf::anon_send(there_, sent_piece{{{"here"}, values}});
     run();
   }
@@ -306,7 +307,7 @@ TEST(node_orders, a_process_without_a_trainer_ends) {
 
 TEST(node_orders, an_evaluation_goes_to_the_director) {
   two_nodes run;
-  caf::anon_send(run.distant(), evaluation_order{{}, 1, 3, counted(100), {2, 4}});
+  caf::anon_send(run.distant(), evaluation_order{{}, 1, 3, {6, counted(100)}, {2, 4}});
   run.run();
   ASSERT_EQ(run.trainer_there.evaluations.size(), 1u);
   const auto& order = run.trainer_there.evaluations[0];
@@ -362,21 +363,23 @@ TEST(node_orders, the_server_answers_a_hold_for_all) {
 TEST(node_orders, an_order_that_cannot_be_is_refused_before_it_takes_memory) {
   two_nodes run;
   const auto before = run.buffers_made();
-  order_header news;
-  news.vector_count = 2; // this optimizer keeps no state: the parameters alone can come
+  order_header possible;
+  possible.model = 1;
+  auto news = possible;
+  news.vector_count = 1; // this optimizer keeps no state: the model alone can come
   run.announce_there(news);
-  news = {};
+  news = possible;
   news.member = 1; // there is one
   run.announce_there(news);
-  news = {};
+  news = possible;
   news.first_step = 80; // the run ends there
   run.announce_there(news);
-  news = {};
+  news = possible;
   news.evaluates = true;
   news.chunks = {0, 5}; // of four
   run.announce_there(news);
   EXPECT_EQ(run.buffers_made(), before);
-  run.announce_there({});
+  run.announce_there(possible);
   EXPECT_EQ(run.buffers_made(), before + 1);
 }
 

@@ -1,6 +1,7 @@
 // Orders over a wire that loses, repeats, reorders and damages: the parameter server's queue and a trainer's,
 // each with its exchange, and nothing between them but this test.
 
+#include "actors/base/early_pieces.hpp"
 #include "actors/orders/order_queue.hpp"
 #include "tests/support/payloads.hpp"
 
@@ -38,6 +39,7 @@ distant_order local_steps(const trainer_life& who = left, uint64_t round = 9) {
   work.first_step = 40;
   work.step_count = 5;
   work.parameters = counted(100);
+  work.model = 6;
   work.state = optimizer_state{1, size};
   std::ranges::copy(counted(200).values(), work.state.slot(0).begin());
   return {who, work, std::nullopt};
@@ -47,11 +49,13 @@ distant_order gradient(uint64_t step) {
   trainer_order work;
   work.ticket = work.first_step = step;
   work.parameters = counted(100);
+  work.model = 2 * step;
   return {left, work, std::nullopt};
 }
 
 distant_order evaluate(uint64_t version, const index_range& chunks) {
-  return {left, std::nullopt, evaluation_order{{}, term, version, counted(100), chunks}};
+  return {left, std::nullopt,
+          evaluation_order{{}, term, version, {2 * version, counted(100)}, chunks}};
 }
 
 /// What a trainer makes of an order: values and state of its own.
@@ -118,7 +122,12 @@ protected:
     settle();
   }
 
-  void deliver(const order_header& news) { post(trainer.offer(news, server_there, now)); }
+  void deliver(const order_header& news) {
+    post(trainer.offer(news, server_there, now));
+    take(trainer.begin_whole(news.replica));
+    early.offer(there, now, [this](const tensor_name& name) { return trainer.is_over(name); });
+    settle();
+  }
   void deliver(const result_header& news) {
     take(server.offer(news, now));
     settle();
@@ -128,7 +137,11 @@ protected:
     auto& to = news.by.process == "here" ? there : here;
     if constexpr (std::is_same_v<T, sent_stamp>)
       to.on(news);
-    else
+    else if constexpr (std::is_same_v<T, sent_piece>) {
+      if (to.on(news, now) <= piece_verdict::early && &to == &there &&
+          !trainer.is_over(news.what.of))
+        early.keep(server_there, news.what);
+    } else
       to.on(news, now);
     settle();
   }
@@ -142,14 +155,17 @@ protected:
   void settle() {
     const auto see_to = [this]<class T>(const T& news) {
       if constexpr (std::is_same_v<T, tensor_arrived>) {
-        if (news.complete && news.of.kind == tensor_kind::order)
-          std::ranges::copy(trainer.begin(news.of.key), std::back_inserter(begun));
+        if (news.complete && news.of.kind != tensor_kind::result)
+          take(trainer.begin(news.of.kind, news.of.key));
         else if (news.complete)
           take(server.finish(news.of.key));
       }
     };
     here.settle(this, see_to);
     there.settle(this, see_to);
+  }
+  void take(const std::vector<work_queue::whole_order>& orders) {
+    std::ranges::copy(orders, std::back_inserter(begun));
   }
   void take(const std::optional<order_queue::finished_order>& order) {
     if (order)
@@ -171,6 +187,7 @@ protected:
   peer_id server_there = there.id_of("here");
   order_queue server{here, {std::make_shared<buffer_pool>(size), size}};
   work_queue trainer{there, {std::make_shared<buffer_pool>(size), size}};
+  early_pieces early;
   std::vector<message> under_way;
   std::vector<work_queue::whole_order> begun;
   std::vector<trainer_result> finished;
@@ -182,16 +199,15 @@ bool same(const const_buffer& a, const const_buffer& b) {
 
 TEST_F(order_queues, bring_an_order_and_its_result_as_they_were_sent) {
   const auto header = open(local_steps());
-  EXPECT_EQ(header, (order_header{
-                      term, 1, 1, false, trainer_task::local_steps, 4, 2, 40, 5, {}, 2, {1}, 1}));
-  EXPECT_EQ(std::get<order_header>(under_way.at(0)), header) << "before its vectors";
+  EXPECT_EQ(
+    header,
+    (order_header{term, 1, 1, false, trainer_task::local_steps, 4, 2, 40, 5, {}, 6, 1, {1}, 1}));
   run();
   ASSERT_EQ(begun.size(), 1u);
   EXPECT_EQ(begun[0].header, header);
   EXPECT_TRUE(same(begun[0].parameters, counted(100)));
   EXPECT_TRUE(same(begun[0].state.slots().at(0), counted(200)));
   answer(answer_to(begun[0]));
-  EXPECT_TRUE(std::holds_alternative<result_header>(under_way.at(0))) << "before its vectors";
   run();
   ASSERT_EQ(finished.size(), 1u);
   const auto& result = finished[0];
@@ -213,7 +229,7 @@ TEST_F(order_queues, bring_a_result_once) {
   run();
   EXPECT_EQ(finished.size(), 1u);
   EXPECT_TRUE(server.waits(now + 1h).empty());
-  EXPECT_EQ(held(here), 0u);
+  EXPECT_EQ(held(here), 1u) << "the newest model";
   EXPECT_FALSE(trainer.finish(answer_to(order), server_there, now)) << "nor is it sent twice";
 }
 
@@ -229,11 +245,9 @@ TEST_F(order_queues, say_an_order_again_until_its_result_is_announced_and_begin_
   answer(answer_to(begun.at(0)));
   lose<result_header>();
   run();
-  EXPECT_EQ(held(here), 1u) << "values are expected once their sheet is here";
+  EXPECT_EQ(held(here), 2u) << "the newest model, and the result that waits for its header";
+  EXPECT_TRUE(finished.empty());
   pass(400ms);
-  run();
-  EXPECT_EQ(here->awaited().size(), 1u);
-  pass(200ms);
   run();
   EXPECT_EQ(finished.size(), 1u);
   EXPECT_EQ(begun.size(), 1u);
@@ -241,41 +255,41 @@ TEST_F(order_queues, say_an_order_again_until_its_result_is_announced_and_begin_
 
 TEST_F(order_queues, know_no_order_of_a_lost_trainer) {
   const auto order = begin(local_steps());
-  open(gradient(3));
+  open(gradient(5));
   lose<sent_piece>();
   EXPECT_EQ(server.open(local_steps(right), now).open, std::vector<uint64_t>{3});
-  EXPECT_EQ(held(here), 5u);
+  EXPECT_EQ(held(here), 4u) << "two models, and two members' states";
   server.keep_if([](const trainer_life& who) { return who == right; });
-  EXPECT_EQ(held(here), 2u);
+  EXPECT_EQ(held(here), 3u) << "the model of its order and the newest one, and the member's state";
   answer(answer_to(order));
   run();
   EXPECT_TRUE(finished.empty());
   EXPECT_EQ(server.waits(now + 1h),
             (std::vector<awaited>{{"right", "the model of member 2 from step 40 on"}}));
-  begin(gradient(4));
+  begin(gradient(7));
   EXPECT_EQ(begun.size(), 2u);
   EXPECT_TRUE(there->awaited().empty()) << "void orders are missed by nobody";
 }
 
 TEST_F(order_queues, ask_for_values_that_were_damaged) {
-  const auto break_one = [&](const exchange_port& waiting, tensor_kind kind) {
+  const auto break_one = [&](const exchange_port& waiting, tensor_kind kind, uint64_t key) {
     for (auto& x : under_way)
       if (auto* piece = std::get_if<sent_piece>(&x); piece && piece->what.first_element == 4)
         *piece = test::over_a_wire(*piece, 1);
     under_way.push_back(under_way.front()); // the header, again
     run();
     ASSERT_EQ(waiting->awaited().size(), 1u);
-    EXPECT_EQ(waiting->awaited()[0].what, (tensor_want{{kind, term, 1}, {{4, 8}}}));
+    EXPECT_EQ(waiting->awaited()[0].what, (tensor_want{{kind, term, key}, {{4, 8}}}));
     EXPECT_TRUE(begun.empty() || finished.empty());
     pass(1s);
-    EXPECT_EQ(std::holds_alternative<order_header>(under_way.at(0)), kind == tensor_kind::order);
+    EXPECT_EQ(std::holds_alternative<order_header>(under_way.at(0)), kind == tensor_kind::model);
     run();
   };
   open(gradient(3));
-  break_one(there, tensor_kind::order);
+  break_one(there, tensor_kind::model, 6);
   ASSERT_EQ(begun.size(), 1u);
   answer(answer_to(begun[0]));
-  break_one(here, tensor_kind::result);
+  break_one(here, tensor_kind::result, 1);
   EXPECT_EQ(finished.size(), 1u);
   pass(9s);
   EXPECT_TRUE(under_way.empty()) << "nobody misses anything";
@@ -286,14 +300,14 @@ TEST_F(order_queues, keep_a_result_until_it_is_missed_no_more) {
   lose<result_header>();
   run();
   begin(gradient(4));
-  EXPECT_EQ(held(there), 1u) << "it is still open";
+  EXPECT_EQ(held(there), 2u) << "it is still open; and the newest model";
   for (const auto time : {200ms, 200ms}) {
     pass(time);
     run();
   }
   EXPECT_EQ(finished.size(), 1u);
   begin(gradient(5));
-  EXPECT_EQ(held(there), 0u);
+  EXPECT_EQ(held(there), 1u) << "the newest model";
 }
 
 TEST_F(order_queues, let_a_trainer_do_what_it_is_told_in_that_order) {
@@ -308,6 +322,32 @@ TEST_F(order_queues, let_a_trainer_do_what_it_is_told_in_that_order) {
   EXPECT_TRUE(begun[0].header.evaluates);
   EXPECT_EQ(begun[0].header.chunks, (index_range{2, 4}));
   EXPECT_EQ(begun[1].header.first_step, 4u);
+}
+
+TEST_F(order_queues, send_a_model_to_a_process_once) {
+  const auto model_bytes = [&] {
+    return here->figures().bytes_sent[static_cast<size_t>(tensor_kind::model)];
+  };
+  for (uint64_t member = 0; member < 3; ++member)
+    answer(answer_to(begin(local_steps(left, member + 1))));
+  EXPECT_EQ(model_bytes(), size * sizeof(float)) << "three members began with it";
+  begin(evaluate(3, {2, 4}));
+  EXPECT_EQ(model_bytes(), size * sizeof(float)) << "it has that number";
+  begin(gradient(4));
+  EXPECT_EQ(model_bytes(), 2 * size * sizeof(float));
+}
+
+TEST_F(order_queues, take_pieces_that_overtake_their_header) {
+  open(local_steps());
+  std::ranges::reverse(under_way); // the header comes last
+  run();
+  ASSERT_EQ(begun.size(), 1u);
+  EXPECT_TRUE(same(begun[0].parameters, counted(100)));
+  answer(answer_to(begun[0]));
+  std::ranges::reverse(under_way);
+  run();
+  EXPECT_EQ(finished.size(), 1u);
+  EXPECT_EQ(here->figures().resends + there->figures().resends, 0u);
 }
 
 TEST_F(order_queues, end_an_evaluation_with_a_header_alone) {
@@ -325,7 +365,7 @@ TEST_F(order_queues, bring_what_is_not_finite_without_values) {
   auto news = answer_to(begin(local_steps()));
   news.finite = false;
   answer(news);
-  EXPECT_EQ(held(there), 0u);
+  EXPECT_EQ(held(there), 1u) << "the model";
   run();
   ASSERT_EQ(finished.size(), 1u);
   EXPECT_FALSE(finished[0].finite);

@@ -21,19 +21,23 @@ order_bounds bounds() {
 }
 
 order_header gradient() {
-  return {};
+  order_header result;
+  result.model = 8;
+  return result;
 }
 
 order_header local_steps() {
   order_header result;
   result.task = trainer_task::local_steps;
-  result.vector_count = 3;
+  result.model = 8;
+  result.vector_count = 2;
   return result;
 }
 
 order_header evaluation_header() {
   order_header result;
   result.evaluates = true;
+  result.model = 8;
   result.chunks = {0, 3};
   return result;
 }
@@ -85,12 +89,22 @@ TEST(work_queue, chunks_that_are_not_there_are_impossible) {
 
 // Memory is taken for what a header announces, and an optimizer counts on its state.
 TEST(work_queue, every_order_has_the_vectors_of_its_work) {
-  for (const auto count : {uint64_t{0}, uint64_t{2}, uint64_t{4}, huge})
+  for (const auto count : {uint64_t{1}, uint64_t{3}, huge})
     for (const auto& header : {gradient(), local_steps(), evaluation_header()})
       EXPECT_FALSE(is_possible_with(header, [=](auto& x) { x.vector_count = count; })) << count;
-  EXPECT_FALSE(is_possible_with(gradient(), [](auto& x) { x.vector_count = 3; }));
-  EXPECT_FALSE(is_possible_with(local_steps(), [](auto& x) { x.vector_count = 1; }));
-  EXPECT_FALSE(is_possible_with(evaluation_header(), [](auto& x) { x.vector_count = 3; }));
+  EXPECT_FALSE(is_possible_with(gradient(), [](auto& x) { x.vector_count = 2; }));
+  EXPECT_FALSE(is_possible_with(local_steps(), [](auto& x) { x.vector_count = 0; }));
+  for (const auto& header : {gradient(), local_steps(), evaluation_header()})
+    EXPECT_FALSE(is_possible_with(header, [=](auto& x) { x.model.reset(); }));
+  auto elastic = bounds(); // members begin with models of their own, the first of their vectors
+  elastic.own_start = true;
+  auto own = local_steps();
+  EXPECT_FALSE(is_possible(own, elastic));
+  own.model.reset();
+  EXPECT_FALSE(is_possible(own, elastic));
+  own.vector_count = 3;
+  EXPECT_TRUE(is_possible(own, elastic));
+  EXPECT_TRUE(is_possible(gradient(), elastic));
 }
 
 TEST(work_queue, a_trainer_that_has_ended_gives_its_orders_back) {
@@ -106,14 +120,14 @@ TEST(work_queue, a_trainer_that_has_ended_gives_its_orders_back) {
     news.term = 1;
     news.number = news.last = number;
     news.replica = replica;
-    news.vector_count = 1;
+    news.model = number;
     for (uint64_t k = 1; k <= number; ++k)
       news.open.push_back(k);
     return queue.offer(news, server, now);
   };
   EXPECT_FALSE(told(1, 0) || told(2, 1) || told(3, 0));
   trainer_result finished;
-  finished.ticket = queue.begin(1).at(0).ticket;
+  finished.ticket = queue.begin(tensor_kind::model, 1).at(0).ticket;
   finished.values = pool->acquire();
   queue.finish(finished, server, now);
   const auto lost = queue.lose(0);
@@ -144,9 +158,10 @@ TEST(work_queue, what_comes_of_an_order_of_an_earlier_term_is_of_no_order) {
     news.term = term;
     news.number = news.last = 1;
     news.open = {1};
+    news.model = 1;
     EXPECT_FALSE(queue.offer(news, server, now));
     trainer_result result;
-    result.ticket = queue.begin(1).at(0).ticket;
+    result.ticket = queue.begin(tensor_kind::model, 1).at(0).ticket;
     result.values = pool->acquire();
     return result;
   };
@@ -167,7 +182,7 @@ TEST(work_queue, only_a_lost_trainers_header_of_an_open_order_says_who_is_lost) 
   order_queue server{exchange, {std::make_shared<buffer_pool>(10), 10}};
   server.begin_term(1);
   const trainer_life who{"left", 7, 1};
-  server.open({who, std::nullopt, evaluation_order{{}, 1, 3, buffer{10}, {0, 1}}}, now);
+  server.open({who, std::nullopt, evaluation_order{{}, 1, 3, {6, buffer{10}}, {0, 1}}}, now);
   result_header news{1, 1, {}, true, 0, 0, true};
   EXPECT_EQ(server.lost_by(news), who);
   EXPECT_FALSE(server.offer(news, now));

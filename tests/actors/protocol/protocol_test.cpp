@@ -253,7 +253,9 @@ TEST_F(protocol, a_kind_that_does_not_exist_is_refused) {
 
 TEST_F(protocol, orders_and_what_comes_of_them_survive) {
   expect_survives(
-    order_header{1, 9, 2, true, trainer_task::local_steps, 3, 4, 5, 6, {7, 8}, 2, {8, 9}, 10});
+    order_header{1, 9, 2, true, trainer_task::local_steps, 3, 4, 5, 6, {7, 8}, 12, 2, {8, 9}, 10});
+  expect_survives(
+    order_header{1, 9, 2, false, trainer_task::local_steps, 3, 4, 5, 6, {}, {}, 3, {}, 10});
   expect_survives(result_header{1, 9, {infinity, 2, 3, 4}, false, 5, 2, true});
 }
 

@@ -152,12 +152,12 @@ TEST(trainer_roster, starts_anew_only_when_all_is_done) {
 TEST(trainer_roster, a_version_is_shared_out_among_those_who_are_there) {
   auto x = roster_of(3);
   x.lose(1, at(0));
-  const buffer parameters{4};
-  x.evaluate(5, parameters, 3);
+  const numbered_model model{7, buffer{4}};
+  x.evaluate(5, model, 3);
   EXPECT_EQ(x.take_given(),
-            (std::vector<given_share>{{0, {5, parameters, {0, 1}}}, {2, {5, parameters, {1, 3}}}}));
+            (std::vector<given_share>{{0, {5, model, {0, 1}}}, {2, {5, model, {1, 3}}}}));
   EXPECT_EQ(given(x), shares{}) << "each is told once";
-  x.evaluate(6, parameters, 1);
+  x.evaluate(6, model, 1);
   EXPECT_EQ(given(x).size(), 1u) << "nobody evaluates nothing";
 }
 
@@ -336,13 +336,13 @@ TEST(piece_losses, without_attempts_nothing_is_left_out) {
 /// Three epochs of two steps, a row after each, begun at version 0.
 main_model begun_model(const evaluation_rows& rows = {4, 0}) {
   main_model x{{{.row_count = 8, .batch_size = 4, .epoch_count = 3, .step_limit = {}}, rows}};
-  x.begin(0, buffer{1}, at(0));
+  x.begin(0, {0, buffer{1}}, at(0));
   x.set_horizon({6, true});
   return x;
 }
 
 void adopt(main_model& x, uint64_t version) {
-  x.adopt(version, buffer{1}, {1, 4, 2, 0});
+  x.adopt(version, {version, buffer{1}}, {1, 4, 2, 0});
 }
 
 TEST(main_model, holds_the_newest_version_and_the_one_before) {

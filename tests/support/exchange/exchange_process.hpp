@@ -156,6 +156,7 @@ public:
       return news.complete ? on_result(news.of.key, now) : void();
     case tensor_kind::block_sums: // as parts of a state
     case tensor_kind::boundary:   // as gradients and as parts of a state
+    case tensor_kind::model:      // as parts of a state
       return;
     }
   }
