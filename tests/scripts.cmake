@@ -72,11 +72,13 @@ if(TROUPE_BUILD_COMMAND)
     explain/hangs flight/flight hung_threads impostors keys/key_effects kinds/layers kinds/metrics kinds/own_kinds
     kinds/plateau kinds/rare_classes kinds/start large_model launch missing_nodes model_commands page/page page/timeline
     page_faults:page/faults page_visitors:page/visitors practice/practice predictions:rows/predictions
-    private_runs:federated/private federated/private_walk resume rows/cells rows/columns rows/rows
+    private_runs:federated/private federated/private_walk replay/replay resume rows/cells rows/columns rows/rows
     rows/tables signals ssh_launch status surroundings sweep/sweep table_pipelines:rows/pipelines
     table_splits:rows/splits table_text:rows/text table_weights:rows/weights tls tls_wires tools/comparison
     tools/tools)
   troupe_command_test(cluster_random ${TROUPE_PYTHON} -B ${here}/scripts/cluster_random_test.py ${folders} 1 101)
+  troupe_command_test(cluster_random_modes ${TROUPE_PYTHON} -B ${here}/scripts/cluster_random_test.py ${folders} 2 11
+                                           modes)
   if(TROUPE_BUILD_PYTHON)
     troupe_script_tests(python/python python/onnx python_regressions:python/regressions
                          python_habits:python/habits python_named_rows:python/named_rows

@@ -62,7 +62,7 @@ stop_rule_memory memory_of(const stop_rule& x) {
   return {x.best_loss(), x.best_version(), x.evaluations_without_improvement()};
 }
 
-/// The failure that ends the run at once; nothing for a spent budget or a value that is not finite.
+/// The failure that ends the run at once; nothing for a spent budget, the end of a record, or a value that is not finite.
 std::optional<failure> failure_of(const not_finite_report& news) {
   const auto what = "at step " + std::to_string(news.step) + " " + news.what;
   const auto whom = "replica " + std::to_string(news.replica);
@@ -96,6 +96,7 @@ std::optional<failure> failure_of(const not_finite_report& news) {
       {},
       "look for what the replicas said last; leave such rows out, or set runtime.attempts"};
   case step_problem::spent:
+  case step_problem::record_ends:
   case step_problem::not_finite:
     break;
   }
@@ -163,6 +164,8 @@ void run_training::on_not_finite(const not_finite_report& news) {
     return;
   if (news.problem == step_problem::spent)
     return carry_out(rule_.on_stop_named(news.step, stop_reason::epsilon));
+  if (news.problem == step_problem::record_ends)
+    return carry_out(rule_.on_stop_named(news.step, stop_reason::record));
   if (const auto problem = failure_of(news))
     return fail(*problem);
   carry_out(rule_.on_not_finite(divergence_of(news)));

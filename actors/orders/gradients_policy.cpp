@@ -77,6 +77,7 @@ server_outcome gradients_policy::on_result(const trainer_result& news, server_re
   const bool is_taken = news.finite && !result.is_discarded;
   sequence_entry entry{.kind = is_taken ? entry_kind::take : entry_kind::drop,
                        .number = news.ticket};
+  entry.is_late = result.is_discarded;
   entry.sample_count = news.sums.sample_count;
   entry.step_scale = decision.step_scale;
   records.decisions.write(entry);
@@ -100,7 +101,8 @@ server_outcome gradients_policy::on_result(const trainer_result& news, server_re
 }
 
 // The version still counts: its parameters are those of the version before.
-server_outcome gradients_policy::on_left_out(uint64_t, server_records& records, moment) {
+server_outcome gradients_policy::on_left_out(uint64_t piece, server_records& records, moment) {
+  records.decisions.write({.kind = entry_kind::pass, .step = piece});
   return {.next = next_version{records.model.version() + 1, {}}};
 }
 

@@ -40,7 +40,10 @@ server_actor::behavior_type server_state::make_behavior(const server_options& op
     [this](atom::figures) { return on_figures(); },
     [this](const trainer_result& news) { on_result(news); },
     [this](atom::hold, uint64_t replica, uint64_t round) { on_hold(replica, round); },
-    [this](atom::tick) { on_tick(); },
+    [this](atom::tick) {
+      ticks_ = false;
+      hand_out();
+    },
   };
 }
 
@@ -94,6 +97,7 @@ void server_state::start() {
   span_.emplace(options_.make_span(parameters));
   records_.model.begin(version, {span_->evaluated().number, parameters}, now(),
                        is_anew ? batch_sums{} : start_->numbers.metrics);
+  record_.begin(options_.record, version);
   state_loader loader{*saved};
   options_.policy->begin(records_, span_->model(), is_anew ? nullptr : &loader);
   start_->slots.clear(); // the policy has copied them
@@ -138,7 +142,7 @@ void server_state::join(const trainer_entry& who) {
 void server_state::lose(size_t place) {
   self_->demonitor(trainers_[place].address());
   if (const auto ticket = records_.roster.ticket_at(place))
-    decide(entry_kind::drop, *ticket);
+    drop(*ticket);
   records_.roster.lose(place, now());
   send_evaluations();
   note({.what = trainer_event::kind::lost, .trainer = place});
@@ -178,19 +182,30 @@ void server_state::on_hold(uint64_t replica, uint64_t round) {
   self_->send(view_.relay, atom::held_v, replica, round, options_.policy->next_step(records_));
 }
 
-span_vectors server_state::decide(entry_kind kind, uint64_t ticket, uint64_t place) {
-  records_.decisions.write({.kind = kind, .number = ticket, .place = place});
-  span_vectors result;
-  for (const auto& entry : records_.decisions.take())
-    result = span_->follow(entry).given;
-  return result;
+void server_state::drop(uint64_t ticket) {
+  if (options_.policy->keeps_tasks())
+    return;
+  records_.decisions.write({.kind = entry_kind::drop, .number = ticket});
+  follow();
+}
+
+bool server_state::follow() {
+  bool is_finite = true;
+  for (const auto& entry : records_.decisions.take()) {
+    if (records_.model.has_failed())
+      continue;
+    is_finite = span_->follow(entry) && is_finite;
+    record_.add(entry);
+  }
+  return is_finite;
 }
 
 bool server_state::use(server_outcome outcome) {
   auto& model = records_.model;
-  for (const auto& entry : records_.decisions.take())
-    if (!model.has_failed() && !span_->follow(entry).is_finite)
-      outcome.problem = outcome.when_not_finite;
+  if (!follow())
+    outcome.problem = outcome.when_not_finite;
+  if (auto problem = record_.take_problem(); !problem.empty())
+    records_.notices.push_back(std::move(problem));
   if (!model.has_begun() || model.has_failed())
     return false;
   if (outcome.problem.empty() && outcome.next)
@@ -201,7 +216,7 @@ bool server_state::use(server_outcome outcome) {
     publish();
     return true;
   }
-  if (outcome.kind == step_problem::spent) {
+  if (outcome.kind == step_problem::spent || outcome.kind == step_problem::record_ends) {
     tell_director(outcome.problem, outcome.kind);
     return true;
   }
@@ -225,11 +240,17 @@ void server_state::hand_out() {
     auto order = options_.policy->order_for(i, records_, now());
     if (!order)
       continue;
-    const auto given = decide(entry_kind::give, order->ticket, order->member);
+    if (!span_->find(order->ticket))
+      records_.decisions.write({.kind = entry_kind::give,
+                                .number = order->ticket,
+                                .step = order->first_step,
+                                .place = order->member});
+    follow();
+    const auto& [given, model_number] = *span_->find(order->ticket);
     order->parameters = given.values;
     order->state = given.state;
     if (given.is_model)
-      order->model = span_->model_number();
+      order->model = model_number;
     order->server = caf::actor_cast<server_actor>(self_);
     order->ticket += tickets_before_;
     last_ticket_ = std::max(last_ticket_, order->ticket);
@@ -245,17 +266,12 @@ void server_state::hand_out() {
     self_->delayed_send(self_, server_tick_interval, atom::tick_v);
 }
 
-void server_state::on_tick() {
-  ticks_ = false;
-  hand_out();
-}
-
 void server_state::see_to_time() {
   if (!records_.model.has_begun() || records_.model.has_failed())
     return;
   const auto overdue = records_.roster.take_overdue(now());
   for (const auto& [place, ticket] : overdue) {
-    decide(entry_kind::drop, ticket);
+    drop(ticket);
     const auto outcome = options_.policy->on_lost(place, records_, now());
     const auto& who = records_.roster.figures()[place].who;
     report({}, "replica " + std::to_string(who.index) + " of " + who.process +
@@ -356,6 +372,7 @@ void server_state::copy_if_due() {
       !is_checkpointed(version, model.horizon(), options_.checkpoint_every, options_.plan))
     return;
   copied_version_ = version;
+  record_.flush();
   const auto& parameters = model.parameters();
   state_saver saver{parameters.size()};
   options_.policy->save(saver, span_->model());
@@ -395,6 +412,7 @@ server_actor::behavior_type parameter_server(self_pointer<server_actor, server_s
 
 void server_state::stop_here(const std::string& what, step_problem problem) {
   records_.model.fail();
+  record_.flush();
   tell_director(what, problem);
 }
 
@@ -410,6 +428,8 @@ void server_state::tell_director(const std::string& what, step_problem problem) 
 void server_state::report(const main_model::report_mark& mark, const std::string& notice) {
   auto& model = records_.model;
   model.on_reported(now());
+  if (mark.is_row)
+    record_.flush();
   if (mark.is_row)
     self_->send(view_.director, whole_hash(view_.term, model.version(), model.parameters()));
   self_->send(view_.director,

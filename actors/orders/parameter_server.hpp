@@ -22,6 +22,7 @@
 #include "actors/base/job_rows.hpp"
 #include "actors/base/test_hooks.hpp"
 #include "actors/base/version_buffers.hpp"
+#include "actors/orders/decision_record.hpp"
 #include "actors/orders/server_policy.hpp"
 #include "actors/protocol/cluster_messages.hpp"
 #include "data/records/run_recorder.hpp"
@@ -49,6 +50,7 @@ struct server_options {
   uint64_t checkpoint_every = 0; ///< steps between checkpoints (checkpoint_rule.hpp); 0: none
   roster_options roster = {};
   row_namer rows_of = {};                 ///< null: rows are not named
+  std::string record = {};                ///< file that gets the decisions; empty: none does
   std::shared_ptr<trace_ring> trace = {}; ///< null: no timeline is wanted
 };
 
@@ -86,13 +88,14 @@ private:
   void report(const main_model::report_mark& mark, const std::string& notice);
   /// Reports for people that a trainer is lost, or has joined.
   void say_who_is_left(const std::string& what);
-  /// Writes a decision about a task, which the span follows at once; what it is given.
-  span_vectors decide(entry_kind kind, uint64_t ticket, uint64_t place = 0);
+  /// A lost trainer's task is over.
+  void drop(uint64_t ticket);
+  /// The span follows the decisions. False: a value of its model would not be finite.
+  bool follow();
   /// The span follows the policy's decisions; then acts on the outcome. False: training ends here.
   bool use(server_outcome outcome);
   void stop_here(const std::string& what, step_problem problem = step_problem::not_finite);
   void tell_director(const std::string& what, step_problem problem);
-  void on_tick();
   /// Takes back overdue orders, and leaves out pieces that ended every trainer that had them.
   void see_to_time();
   bool leave_out(uint64_t piece);
@@ -109,6 +112,7 @@ private:
   server_options options_;
   server_records records_{main_model{{}}};
   std::optional<sequence_follower> span_; ///< since the term began
+  decision_record record_;
   std::optional<shard_start> start_; ///< of the term it names; nothing to begin from was here yet
   uint64_t copied_version_ = 0;
   std::vector<waiting_pull> waiting_; ///< until it begins; the caller's deadline bounds the wait

@@ -5,6 +5,7 @@
 //   gradients_policy   each trainer computes steps of its own, whose gradients move one model
 //   rounds_policy      members train alone for some steps, then their models are merged
 //   federated_policy   clients of a cohort train on their own rows, their updates are added
+//   replay_policy      the decisions of an earlier run, again
 //
 // Its state between versions goes into checkpoints with that of the span model: the policy saves both, and begins with
 // both (models/base/saved_state.hpp). A version for a checkpoint is a horizon: when it is reached all earlier orders are
@@ -104,6 +105,8 @@ public:
   virtual uint64_t round() const { return 0; }
   /// True if figures of each trainer's work would reveal something secret.
   virtual bool hides_work() const { return false; }
+  /// True if a lost trainer's task goes to another as it is: under its ticket, from the same parameters.
+  virtual bool keeps_tasks() const { return false; }
 };
 
 } // namespace troupe

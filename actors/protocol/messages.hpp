@@ -259,7 +259,8 @@ enum class step_problem : uint8_t {
   left_out,   ///< too much was left out: it ended every trainer that computed it
   abandoned,  ///< too few clients were left, in too many rounds
   unrecorded, ///< a release could not be written down, so nothing was released
-  spent       ///< none: the budget of privacy allows no further round
+  spent,      ///< none: the budget of privacy allows no further round
+  record_ends ///< none: so does the record of the run that is repeated
 };
 
 struct not_finite_report {
@@ -275,7 +276,7 @@ struct not_finite_report {
 };
 
 template <>
-inline constexpr step_problem last_of<step_problem> = step_problem::spent;
+inline constexpr step_problem last_of<step_problem> = step_problem::record_ends;
 
 TROUPE_INSPECTED(not_finite_report);
 

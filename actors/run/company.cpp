@@ -58,6 +58,7 @@ company::company(caf::actor_system& system, const job& resolved,
   here.checkpoint_every = options.checkpoints ? checkpoint_every_of(resolved) : 0;
   here.hooks = options.hooks;
   here.trace = options.trace;
+  here.decisions = options.decisions;
   process_ = std::make_unique<process>(system, resolved, data, here);
   auto for_director = director_options_of(resolved, *data, process_->network());
   for_director.trace = for_director.hides_work ? nullptr : options.trace;

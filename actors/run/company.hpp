@@ -49,6 +49,7 @@ struct company_options {
   std::shared_ptr<checkpoint_store> checkpoints;
   /// A checkpoint of this job to resume from; nothing: train from the beginning.
   std::optional<checkpoint> resume_from;
+  sequence_options decisions; ///< as in train_options
 };
 
 class company {

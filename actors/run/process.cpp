@@ -6,6 +6,7 @@
 #include "actors/orders/federated_policy.hpp"
 #include "actors/orders/gradients_policy.hpp"
 #include "actors/orders/parameter_server.hpp"
+#include "actors/orders/replay_policy.hpp"
 #include "actors/orders/rounds_policy.hpp"
 #include "actors/orders/trainer.hpp"
 #include "actors/run/job_data.hpp"
@@ -73,7 +74,8 @@ std::optional<release_options> releases_of(const job& resolved) {
 }
 
 /// The parameter server's policy, and its span model.
-server_options server_of(const job& resolved, const trainer_options& trainers) {
+server_options server_of(const job& resolved, const trainer_options& trainers,
+                         const sequence_options& decisions) {
   const auto& network = *trainers.training.network;
   server_options result;
   result.plan = trainers.plan;
@@ -91,7 +93,11 @@ server_options server_of(const job& resolved, const trainer_options& trainers) {
     };
   } else {
     const auto options = asynchronous_of(resolved);
-    result.policy = std::make_shared<gradients_policy>(options);
+    result.record = decisions.file;
+    if (decisions.replay)
+      result.policy = std::make_shared<replay_policy>(*decisions.replay);
+    else
+      result.policy = std::make_shared<gradients_policy>(options);
     result.make_span = [options = span_options_of(options),
                         changes = changes_of(resolved, network)](const const_buffer& initial) {
       auto span = std::make_unique<gradient_span>(options);
@@ -119,7 +125,7 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
   // A timeline would reveal how long each client of a private run worked.
   const auto trace = is_private(resolved) ? nullptr : given.trace;
   if (self_.shard_count > 0) {
-    auto server = server_of(resolved, options);
+    auto server = server_of(resolved, options, given.decisions);
     server.rows = options.rows->evaluated();
     server.hooks = options.hooks;
     server.saved = server_state_of(resolved);

@@ -19,6 +19,7 @@
 #include "coordinators/job/job.hpp"
 #include "coordinators/membership/cluster_view.hpp"
 #include "data/records/run_recorder.hpp"
+#include "data/records/sequence_file.hpp"
 #include "data/training_rows/prepare.hpp"
 #include "models/network/model.hpp"
 
@@ -48,6 +49,7 @@ struct process_options {
   milliseconds lost_patience{0};       ///< how long processes that were lost may take to come back
   std::shared_ptr<test_hooks> hooks;   ///< for tests; null: none
   std::shared_ptr<run_recorder> trace; ///< null: no timeline is wanted
+  sequence_options decisions;          ///< of the process with the parameter server
 };
 
 class process {

@@ -81,6 +81,7 @@ training_result train_resolved(caf::actor_system& system, const job& resolved,
   for_company.checkpoints = options.checkpoints;
   for_company.resume_from = options.resume_from;
   for_company.trace = options.trace;
+  for_company.decisions = options.decisions;
   const company everybody{system, resolved, data, for_company};
   caf::scoped_actor self{system};
   auto finished = wait_for_end(self, everybody.director(), options);

@@ -17,6 +17,7 @@
 #include "actors/run/training_result.hpp"
 #include "coordinators/job/job.hpp"
 #include "data/checkpoint/checkpoint.hpp"
+#include "data/records/sequence_file.hpp"
 
 #include <caf/fwd.hpp>
 
@@ -44,6 +45,9 @@ struct train_options {
   /// A checkpoint of this job to resume from; nothing: train from the beginning.
   std::optional<checkpoint> resume_from;
   std::shared_ptr<run_recorder> trace; ///< of the timeline; null: none is wanted
+  /// Of a run whose bits depend on the order of messages: a file that its decisions go to; or the decisions of such a
+  /// run of the same job on the same data, which this one repeats, bit for bit.
+  sequence_options decisions;
 };
 
 /// Trains `x` on the threads of `system` and waits for the end. `train` ignores `x.runtime`, which is for the command:

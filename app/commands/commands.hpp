@@ -26,9 +26,10 @@ struct train_arguments {
   bool quiet = false;
   bool resume = false; ///< not with `overwrite`
   bool overwrite = false;
-  bool stats = false;                    ///< also print which replica waited for which
-  bool tensorboard = false;              ///< also write the history for TensorBoard
-  std::string trace;                     ///< file of the run's timeline; empty: none is wanted
+  std::string replay;       ///< folder of an asynchronous run to repeat, with its job; empty: none
+  bool stats = false;       ///< also print which replica waited for which
+  bool tensorboard = false; ///< also write the history for TensorBoard
+  std::string trace;        ///< file of the run's timeline; empty: none is wanted
   std::optional<page_place> dashboard{}; ///< where the page of the run is served; nothing: nowhere
   std::string flight = "/dev/shm"; ///< folder of the flight recorder's file; "off": none is kept
 };

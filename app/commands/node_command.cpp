@@ -77,6 +77,7 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
   result.keep = std::move(inputs.keep);
   result.stop_requested = std::move(inputs.stop_requested);
   result.trace = std::move(inputs.trace);
+  result.decisions = std::move(inputs.decisions);
   return result;
 }
 

@@ -61,10 +61,21 @@ void add_run_options(CLI::App& command, troupe::train_arguments& x) {
 
 void add_train(command_line& x) {
   auto* train = x.app.add_subcommand("train", "Trains the model that a job file describes");
-  train->add_option("job", x.train.job_file, "The job file; 'troupe config keys' lists its keys")
-    ->required()
-    ->type_name("JOB.toml");
+  auto* job =
+    train->add_option("job", x.train.job_file, "The job file; 'troupe config keys' lists its keys")
+      ->type_name("JOB.toml");
+  auto* replay =
+    train
+      ->add_option("--replay", x.train.replay,
+                   "Repeats an asynchronous run, bit for bit, with the job in its folder")
+      ->type_name("RUN");
   add_run_options(*train, x.train);
+  train->parse_complete_callback([job, replay] {
+    if (job->empty() && replay->empty())
+      throw CLI::RequiredError("job");
+    if (!job->empty() && !replay->empty())
+      throw CLI::ExcludesError("--replay", "job");
+  });
   train->footer("Example:\n  troupe train examples/digits.toml --set training.epochs=5");
   train->callback([&x] { x.chosen = [&x] { return troupe::train_command(x.train); }; });
 }

@@ -1,6 +1,7 @@
 #include "actors/run/job_data.hpp"
 #include "app/commands/commands.hpp"
 #include "app/job/job_file.hpp"
+#include "app/run/replay.hpp"
 #include "app/run/signals.hpp"
 #include "app/run/system_config.hpp"
 #include "app/run/training_run.hpp"
@@ -17,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace troupe {
@@ -78,8 +80,17 @@ void keep_finished_run(loaded_job& x, const train_arguments& arguments) {
 }
 
 int run_train(const train_arguments& arguments, std::string& job_name) {
-  auto loaded = load_job_and_places(arguments.job_file, arguments.sets, process_environment());
+  const bool repeats = !arguments.replay.empty();
+  auto loaded = load_job_and_places(repeats ? job_of_record(arguments.replay) : arguments.job_file,
+                                    arguments.sets, process_environment());
   job_name = loaded.value.name;
+  if (const auto named = std::string_view{"output.directory="};
+      repeats &&
+      std::ranges::none_of(arguments.sets, [&](const auto& x) { return x.starts_with(named); })) {
+    loaded.value.output.directory =
+      fs::path{arguments.replay + "/"}.parent_path().string() + "-replay";
+    loaded.places.by_key.erase("output.directory");
+  }
   keep_finished_run(loaded, arguments);
   watch_stop_signals();
   return run_training(loaded, arguments, train_here);

@@ -5,6 +5,7 @@
 #include "actors/run/private_run.hpp"
 #include "app/job/job_text.hpp"
 #include "app/page/page_server.hpp"
+#include "app/run/replay.hpp"
 #include "app/run/run_description.hpp"
 #include "app/run/run_start.hpp"
 #include "app/run/signals.hpp"
@@ -12,6 +13,7 @@
 #include "app/terminal/output.hpp"
 #include "app/terminal/progress.hpp"
 #include "app/terminal/reports.hpp"
+#include "coordinators/job/training_modes.hpp"
 #include "data/disk/atomic_file.hpp"
 #include "data/records/event_file.hpp"
 #include "data/records/history_file.hpp"
@@ -334,6 +336,14 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   inputs.resume_from = std::move(start.resume_from);
   inputs.checkpoints = folders.checkpoints();
   inputs.trace = asked.records.trace();
+  if (!is_reproducible(x.training))
+    inputs.decisions.file = folders.run().file(sequence_file_name);
+  std::optional<recorded_run> recorded;
+  if (!arguments.replay.empty()) {
+    recorded = read_recorded_run(arguments.replay);
+    expect_same_job(*recorded, start.identity);
+    inputs.decisions.replay = recorded->decisions;
+  }
   inputs.scratch_folder =
     folders.checkpoints()->directory(); // which is cleared of what is left there
   // From here on the earlier run is gone: this one can be trained.
@@ -357,6 +367,8 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   print_summary(result.summary, folders.run(), arguments.json, error ? &*error : nullptr);
   if (arguments.stats)
     print_statistics(result, arguments.json);
+  if (recorded && stop_signal() == 0)
+    print_message("replay    " + outcome_of_replay(*recorded, result.summary) + '\n');
   if (result.summary.stopped_by == name_of(stop_reason::interrupt))
     print_way_on(*folders.checkpoints(), result, arguments.quiet);
   if (error)

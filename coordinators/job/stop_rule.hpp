@@ -27,7 +27,8 @@ enum class stop_reason : uint8_t {
   patience,
   interrupt,
   diverged,
-  epsilon ///< of a private run: another round would exceed it
+  epsilon, ///< of a private run: another round would exceed it
+  record   ///< of a run that repeats another: its record ends
 };
 
 template <>
@@ -36,7 +37,8 @@ struct name_table<stop_reason> {
     named(stop_reason::none, "none"),         named(stop_reason::epochs, "epochs"),
     named(stop_reason::steps, "steps"),       named(stop_reason::target_loss, "target-loss"),
     named(stop_reason::patience, "patience"), named(stop_reason::interrupt, "interrupt"),
-    named(stop_reason::diverged, "diverged"), named(stop_reason::epsilon, "epsilon")};
+    named(stop_reason::diverged, "diverged"), named(stop_reason::epsilon, "epsilon"),
+    named(stop_reason::record, "record")};
 };
 
 struct stop_rule_options {

@@ -21,29 +21,33 @@ void sequence_follower::put(uint64_t number, span_vectors update) {
     updates_[number] = std::move(update);
 }
 
-sequence_follower::followed sequence_follower::follow(const sequence_entry& entry) {
+bool sequence_follower::follow(const sequence_entry& entry) {
   require_in_order(entry.position == position_ + 1, entry, "it is not the next one");
   position_ = entry.position;
-  followed result;
-  if (entry.kind == entry_kind::close) {
-    result.is_finite = model_->close(entry);
-    ++closed_count_;
-    return result;
-  }
-  if (entry.kind == entry_kind::give) {
-    require_in_order(open_.insert(entry.number).second, entry, "it was given before");
-    result.given = model_->give(entry);
-    return result;
-  }
-  require_in_order(open_.erase(entry.number) > 0, entry, "it is not open");
-  auto update = updates_.extract(entry.number);
-  if (entry.kind == entry_kind::drop)
-    model_->drop(entry);
-  else {
+  switch (entry.kind) {
+  case entry_kind::give:
+    require_in_order(!open_.contains(entry.number), entry, "it was given before");
+    open_[entry.number] = {model_->give(entry), model_number()};
+    break;
+  case entry_kind::take: {
+    require_in_order(open_.erase(entry.number) > 0, entry, "it is not open");
+    const auto update = updates_.extract(entry.number);
     require_in_order(!update.empty(), entry, "its update is not here");
     model_->take(entry, update.mapped());
+    break;
   }
-  return result;
+  case entry_kind::drop:
+    require_in_order(open_.erase(entry.number) > 0, entry, "it is not open");
+    updates_.erase(entry.number);
+    model_->drop(entry);
+    break;
+  case entry_kind::close:
+    ++closed_count_;
+    return model_->close(entry);
+  case entry_kind::pass:
+    break;
+  }
+  return true;
 }
 
 } // namespace troupe

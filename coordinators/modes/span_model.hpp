@@ -13,6 +13,7 @@
 //   take n   the update that came of the task counts: it is put in its place
 //   drop n   none will count: late, refused, or its worker is lost
 //   close    a new model is made of the updates in place
+//   pass     a step without an update
 //
 // An update is put here before it is taken (`put`): who decides knows that it is here whole.
 
@@ -26,18 +27,18 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
 namespace troupe {
 
-enum class entry_kind : uint8_t { give, take, drop, close };
+enum class entry_kind : uint8_t { give, take, drop, close, pass };
 
 struct sequence_entry {
   entry_kind kind = entry_kind::give;
   uint64_t position = 0;     ///< from 1 on, without gaps
-  uint64_t number = 0;       ///< of the task; not of `close`
+  uint64_t number = 0;       ///< of the task; not of `close` and `pass`
+  uint64_t step = 0;         ///< give, pass: the first that it is about
   uint64_t place = 0;        ///< give, take: the member, or the group of clients
   uint64_t sample_count = 1; ///< take: rows of the update; of clients their weight
   uint64_t update_count = 1; ///< take: clients that the update is the sum of
@@ -45,6 +46,7 @@ struct sequence_entry {
   uint64_t round = 0;        ///< close: the model's number after it
   uint64_t attempt = 0;      ///< close: of a private round
   bool is_void = false;      ///< close: the updates in place are forgotten, nothing moves
+  bool is_late = false;      ///< drop: the update is here, and comes too late
 
   friend bool operator==(const sequence_entry&, const sequence_entry&) = default;
 };
@@ -117,13 +119,20 @@ public:
   /// The update of an open task is here. Of a task that is not open it is forgotten; a second one replaces the first.
   void put(uint64_t number, span_vectors update);
 
-  struct followed {
-    bool is_finite = true;
-    span_vectors given{}; ///< of a `give`
+  /// False: a `close` whose model would not be finite. Throws std::logic_error for an entry that is not the next one, a
+  /// task that is not open, or an update that is not here.
+  bool follow(const sequence_entry& entry);
+
+  /// What an open task began with.
+  struct task {
+    span_vectors vectors;
+    uint64_t model_number = 0; ///< of the vectors' values, if they are a model's
   };
-  /// Throws std::logic_error for an entry that is not the next one, a task that is not open, or an update that is not
-  /// here.
-  followed follow(const sequence_entry& entry);
+  /// Null: it is not open.
+  const task* find(uint64_t number) const {
+    const auto found = open_.find(number);
+    return found == open_.end() ? nullptr : &found->second;
+  }
 
   uint64_t position() const { return position_; } ///< of the last entry
   /// Of the newest model, from which tasks begin.
@@ -138,7 +147,7 @@ private:
   std::unique_ptr<span_model> model_;
   uint64_t position_ = 0;
   uint64_t closed_count_ = 0;
-  std::set<uint64_t> open_; ///< tasks
+  std::map<uint64_t, task> open_; ///< tasks, by number
   std::map<uint64_t, span_vectors> updates_;
 };
 

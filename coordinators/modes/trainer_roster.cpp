@@ -125,9 +125,8 @@ void trainer_roster::release(const std::vector<size_t>& places) {
 uint64_t trainer_roster::take(size_t place, uint64_t ticket, moment now) {
   if (!is_free(place))
     throw std::logic_error("trainer roster: seat " + std::to_string(place) + " is not free");
-  const auto back = next_returned(now);
-  const auto piece = back == returned_.end() ? begun_count_++ : *back;
-  returned_.erase(piece);
+  const auto piece = next_piece(now);
+  begun_count_ += returned_.erase(piece) == 0 ? 1 : 0;
   auto& x = places_[place];
   x.order = {ticket, piece};
   x.since = now;

@@ -193,6 +193,12 @@ public:
   /// are counted as refused.
   bool finish(size_t place, const work_order& order, moment now, std::chrono::nanoseconds computed);
 
+  /// The piece that `take` would give.
+  uint64_t next_piece(moment now) const {
+    const auto back = next_returned(now);
+    return back == returned_.end() ? begun_count_ : *back;
+  }
+
   /// Pieces are counted from 0 again, or those below `first` are done. Throws std::logic_error while
   /// one is not done.
   void start_anew(uint64_t first = 0);

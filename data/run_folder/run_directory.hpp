@@ -51,8 +51,9 @@ private:
 inline constexpr std::string_view job_file_name = "job.toml";
 inline constexpr std::string_view model_file_name = "model.safetensors";
 inline constexpr std::string_view history_file_name = "history.csv";
-inline constexpr std::string_view rounds_file_name = "rounds.csv";    ///< of a federated run
-inline constexpr std::string_view release_file_name = "releases.csv"; ///< of a private run
+inline constexpr std::string_view rounds_file_name = "rounds.csv";     ///< of a federated run
+inline constexpr std::string_view release_file_name = "releases.csv";  ///< of a private run
+inline constexpr std::string_view sequence_file_name = "sequence.txt"; ///< of an asynchronous run
 inline constexpr std::string_view importance_file_name =
   "importance.json"; ///< of `troupe importance`
 inline constexpr std::string_view summary_file_name = "summary.json";

@@ -1,17 +1,19 @@
 """Random faults on clusters of real processes: the result is that of `troupe train`, nobody hangs,
 nothing is left behind.
 
-    python3 tests/scripts/cluster_random_test.py BUILD_FOLDER SOURCE_FOLDER [RUNS] [SEED] [split]
+    python3 tests/scripts/cluster_random_test.py BUILD_FOLDER SOURCE_FOLDER [RUNS] [SEED] [split | modes]
 
 Each run draws one to six processes, with more replicas than slices as often as not, plain or
 secured, and one to four faults at any moment, the first tenth of a second and the last step
 included: processes are killed, stand still for less and for more than others wait (their links may
 be about to open), computing threads hang while heartbeats go on, the director dies and goes on,
 everybody dies, two signals come at once, somebody else answers at a dead node's address, wires
-delay, break and turn bits over. With `split` a group of processes carries a model, or each fetches it. RUNS (3) of them, from SEED (printed); a failure prints the seed
-that repeats its choices.
+delay, break and turn bits over. With `split` a group of processes carries a model, or each fetches it. With `modes` a parameter server merges members' models, or
+applies gradients as they come: then the result is that of one process that repeats the run from its record. RUNS (3) of them, from SEED (printed); a failure prints the
+seed that repeats its choices.
 """
 
+import json
 import os
 import random
 import signal
@@ -23,15 +25,23 @@ import unittest
 
 from cluster_run import (CARRIERS, DIRECTOR, NAMES, Cluster, Node, cluster_text, free_ports, hang, timeouts,
                          trained_alone)
-from command import JOB, finished
+from command import JOB, TROUPE, finished
 from fault_proxy import Wires
 from patience import HANG, SLOWNESS
 from secured_cluster import Impostor, make_certificates, tls_text
 
 RUNS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
-SPLITS = sys.argv[5:6] == ["split"]
+SPLITS, HAS_MODES = (sys.argv[5:6] == [word] for word in ("split", "modes"))
 EPOCHS = 120
+ROUNDS = [{"training.strategy": '"parameters"', "training.members": members, "training.slices": members,
+           "training.local_steps": steps, **merge}
+          for members in (3, 5) for steps in (2, 7) for merge in
+          ({}, {"merge.elastic_alpha": 0.1}, {"merge.rule": '"median"'}, {"merge.outer": '"adam"', "merge.averaging": '"mean"'})]
+ASYNCHRONOUS = [{"training.consistency": consistency, **late} for consistency in
+                ('"asynchronous"', "{ staleness = 1 }", "{ first = 2 }", "{ lag = 0.5 }") for late in
+                ({}, {"training.late_steps": '"inverse"'})] + [{"training.consistency": '"asynchronous"',
+                                                                "training.delay_compensation": 0.04, "optimizer.clip_norm": 1.0}]
 ALL_NAMES = [*NAMES, "more"]
 LOST_AFTER = 1.0  # seconds
 GREETINGS = [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28", b"SSH-2.0-x\r\n", b"",
@@ -76,11 +86,20 @@ class Trial:
             shapes[0] = (shapes[0][0], 1)
         self.nodes = [Node(name, *shape, f"127.0.0.1:{port}") for name, port, shape
                       in zip(ALL_NAMES, free_ports(count), shapes)]
-        self.split = self.drawn_split() if SPLITS else {}
+        self.mode = self.drawn_mode() if HAS_MODES else {}
+        self.repeats = "training.consistency" in self.mode
+        self.split = self.drawn_split() if SPLITS else self.mode
         self.keys = os.path.join(folder, "keys") if self.is_secured else None
         if self.keys:
             make_certificates(self.keys, *ALL_NAMES[:count], "visitor")
         self.log = []
+
+    def drawn_mode(self):
+        """One with a parameter server; of asynchronous ones any placement repeats the record."""
+        self.exchange, self.slices = "float32", None
+        if sum(node.replicas for node in self.nodes) < 2:  # { first = 2 } has to come
+            self.nodes[0].replicas += 2
+        return self.draw.choice(ROUNDS if self.draw.random() < 0.5 else ASYNCHRONOUS)
 
     def drawn_split(self):
         """Of a network whose layers are computed in four parts, over the replicas that there are."""
@@ -96,16 +115,18 @@ class Trial:
     def settings(self):
         every = self.every = self.draw.choice([10, 50, 0, None])
         carrier = self.draw.choice(["auto", *CARRIERS])
-        return (f'network.carrier = "{carrier}"\n'
-                + "".join(f"{key} = {value}\n" for key, value in self.split.items())
-                + f"[training]\nepochs = {EPOCHS}\nslices = {self.slices}\nexchange = \"{self.exchange}\"\n"
-                + ("" if every is None else f"[checkpoint]\nevery_steps = {every}\n")
+        keys = {"network.carrier": f'"{carrier}"', "training.epochs": EPOCHS, "training.exchange": f'"{self.exchange}"',
+                "training.slices": self.slices, "checkpoint.every_steps": every, **self.split}
+        return ("".join(f"{key} = {value}\n" for key, value in keys.items() if value is not None)
                 + (tls_text(self.keys) if self.keys else ""))
 
-    def expected(self):
-        whole = [f"{key}={value}" for key, value in self.split.items() if "model" in key]
-        return trained_alone(JOB, [f"training.epochs={EPOCHS}", f"training.slices={self.slices}",
-                                   f"training.exchange={self.exchange}", *whole])
+    def expected(self, cluster):
+        if self.repeats:
+            record = os.path.join(cluster.folder, "runs", "digits")
+            return json.loads(finished(TROUPE, "train", "--replay", record, "--json", "--quiet", cwd=cluster.folder).stdout)
+        whole = [f"{key}={value}" for key, value in self.split.items() if self.mode or "model" in key]
+        slices = [] if self.slices is None else [f"training.slices={self.slices}"]
+        return trained_alone(JOB, [f"training.epochs={EPOCHS}", *slices, f"training.exchange={self.exchange}", *whole])
 
     def wire_all(self, wires):
         """Whoever dials a node reaches it by way of a bad wire."""
@@ -206,7 +227,6 @@ class RandomFaults(unittest.TestCase):
         if not trial.is_secured and trial.draw.random() < 0.3:
             trial.wire_all(wires)
         text = cluster_text(trial.nodes, trial.settings(), timeouts(LOST_AFTER * SLOWNESS, 20))
-        expected = trial.expected()
         with Cluster(text, trial.nodes) as cluster:
             for _ in range(trial.draw.randint(1, 4)):
                 epoch = trial.draw.choice([0, 0, 5, 30, 60, 90, EPOCHS - 1])
@@ -218,6 +238,7 @@ class RandomFaults(unittest.TestCase):
             result = cluster.result(HANG)
             why = f"seed {seed}: {trial.log}\n{text}\n{cluster.messages()}"
             self.assertIn("parameters_sha256", result, why)
+            expected = trial.expected(cluster)
             for key in ("parameters_sha256", "job_sha256", "steps", "test_accuracy"):
                 self.assertEqual(result[key], expected[key], f"{key}, {why}")
             self.assertLessEqual(result["nodes"], len(trial.nodes), why)
@@ -234,7 +255,7 @@ class RandomFaults(unittest.TestCase):
                 trial = self.play(seed, folder, wires)
                 print(f"seed {seed}: {len(trial.nodes)} processes, {trial.slices} slices, "
                       f"{'secured' if trial.is_secured else 'plain'}"
-                      f"{' ' + str(list(trial.split.values())[2:]) if trial.split else ''}: "
+                      f"{' ' + str(list(trial.split.values())[0 if trial.mode else 2:]) if trial.split else ''}: "
                       f"{', '.join(trial.log)}; "
                       f"{time.monotonic() - begin:.1f} s", flush=True)
 

@@ -10,6 +10,7 @@
 #include "data/checkpoint/checkpoint.hpp"
 #include "data/identity/certificate.hpp"
 #include "data/records/run_recorder.hpp"
+#include "data/records/sequence_file.hpp"
 
 #include <functional>
 #include <memory>
@@ -65,6 +66,7 @@ struct networked_options {
 
   std::shared_ptr<test_hooks> hooks;   ///< for tests; null: none
   std::shared_ptr<run_recorder> trace; ///< of the timeline; null: none is wanted
+  sequence_options decisions;          ///< as in train_options, on the director
 };
 
 } // namespace troupe

@@ -268,6 +268,7 @@ void networked_process::parts::start() {
   for_process.checkpoint_every = checkpoint_every_of(options.resolved);
   for_process.hooks = options.hooks;
   for_process.trace = options.trace;
+  for_process.decisions = options.decisions;
   for_process.lost_patience = lost_patience(options.cluster.timeouts);
   for_process.listeners.on_standing = [to = links_](const view_number& view, uint64_t incarnation,
                                                     const std::string& work) {

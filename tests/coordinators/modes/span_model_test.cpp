@@ -30,9 +30,14 @@ std::unique_ptr<gradient_span> gradients(const gradient_span_options& options = 
 struct followed_sequence {
   explicit followed_sequence(std::unique_ptr<span_model> model) : follower(std::move(model)) {}
 
-  sequence_follower::followed follow(const sequence_entry& entry) {
+  bool follow(const sequence_entry& entry) {
     decisions.write(entry);
     return follower.follow(decisions.take().front());
+  }
+  /// What a new task begins with.
+  span_vectors give(uint64_t task, uint64_t place = 0) {
+    follow({.kind = entry_kind::give, .number = task, .place = place});
+    return follower.find(task)->vectors;
   }
   floats parameters() const { return values_of(follower.model().parameters()); }
 
@@ -42,7 +47,7 @@ struct followed_sequence {
 
 TEST(sequence_follower, takes_each_update_once_and_forgets_what_was_dropped) {
   followed_sequence x{gradients()};
-  EXPECT_EQ(values_of(x.follow({.kind = give, .number = 1}).given.values), (floats{0, 0}));
+  EXPECT_EQ(values_of(x.give(1).values), (floats{0, 0}));
   x.follow({.kind = give, .number = 2});
   x.follower.put(1, {buffer_of({2, 4}), {}});
   x.follower.put(2, {buffer_of({100, 100}), {}});
@@ -50,7 +55,7 @@ TEST(sequence_follower, takes_each_update_once_and_forgets_what_was_dropped) {
   x.follow({.kind = take, .number = 1, .sample_count = 2});
   EXPECT_EQ(x.parameters(), (floats{0, 0})) << "it is in place, no model was made yet";
   x.follow({.kind = drop, .number = 2});
-  EXPECT_TRUE(x.follow({.kind = close}).is_finite);
+  EXPECT_TRUE(x.follow({.kind = close}));
   EXPECT_EQ(x.parameters(), (floats{-0.5, -1}));
   EXPECT_EQ(x.follower.open_count(), 0u);
   EXPECT_EQ(x.follower.position(), 5u);
@@ -66,6 +71,21 @@ TEST(sequence_follower, what_is_out_of_order_is_an_error) {
   followed_sequence y{gradients()};
   y.follow({.kind = give, .number = 1});
   EXPECT_THROW(y.follow({.kind = take, .number = 1}), std::logic_error) << "not here";
+}
+
+TEST(sequence_follower, an_open_task_keeps_what_it_began_with) {
+  followed_sequence x{gradients()};
+  x.give(1);
+  x.give(2);
+  EXPECT_EQ(x.follower.find(1)->model_number, 0u);
+  x.follower.put(2, {buffer_of({2, 2}), {}});
+  x.follow({.kind = take, .number = 2});
+  x.follow({.kind = pass, .step = 7});
+  x.follow({.kind = close});
+  EXPECT_EQ(values_of(x.follower.find(1)->vectors.values), (floats{0, 0}));
+  EXPECT_EQ(x.follower.find(2), nullptr);
+  EXPECT_EQ(values_of(x.give(3).values), (floats{-1, -1}));
+  EXPECT_EQ(x.follower.find(3)->model_number, 2u) << "numbers of models are even";
 }
 
 TEST(gradient_span, a_late_gradient_is_corrected_by_what_moved_since_its_task_began) {
@@ -109,7 +129,7 @@ TEST(gradient_span, an_update_that_is_not_finite_leaves_the_model) {
   x.follow({.kind = give, .number = 1});
   x.follower.put(1, {buffer_of({1, std::numeric_limits<float>::infinity()}), {}});
   x.follow({.kind = take, .number = 1});
-  EXPECT_FALSE(x.follow({.kind = close}).is_finite);
+  EXPECT_FALSE(x.follow({.kind = close}));
   EXPECT_EQ(x.parameters(), (floats{0, 0}));
   EXPECT_EQ(x.follower.model().held_count(), 0u);
 }
@@ -122,7 +142,7 @@ TEST(merged_span, members_are_merged_in_their_order_and_keep_their_states) {
   followed_sequence x{std::make_unique<merged_span>(options, buffer_of({1, 1}))};
   for (uint64_t member : {2, 0}) {
     const auto task = member + 1;
-    const auto given = x.follow({.kind = give, .number = task, .place = member}).given;
+    const auto given = x.give(task, member);
     EXPECT_EQ(values_of(given.values), (floats{1, 1}));
     EXPECT_EQ(given.state.slot_count(), 1u);
     optimizer_state after{1, 2};
@@ -130,12 +150,12 @@ TEST(merged_span, members_are_merged_in_their_order_and_keep_their_states) {
     x.follower.put(task, {buffer_of({static_cast<float>(member), 4}), after});
     x.follow({.kind = take, .number = task, .place = member, .sample_count = member + 1});
   }
-  EXPECT_TRUE(x.follow({.kind = close, .round = 1}).is_finite); // member 1 was left out
+  EXPECT_TRUE(x.follow({.kind = close, .round = 1})); // member 1 was left out
   EXPECT_EQ(x.parameters(), (floats{1.5, 4})) << "(1 * 0 + 3 * 2) / 4";
-  const auto again = x.follow({.kind = give, .number = 9, .place = 2}).given;
+  const auto again = x.give(9, 2);
   EXPECT_EQ(values_of(again.values), (floats{1.5, 4}));
   EXPECT_EQ(again.state.slot(0)[0], 2);
-  EXPECT_EQ(x.follow({.kind = give, .number = 10, .place = 1}).given.state.slot(0)[0], 0);
+  EXPECT_EQ(x.give(10, 1).state.slot(0)[0], 0);
 }
 
 TEST(merged_span, a_void_round_forgets_its_updates) {

@@ -251,7 +251,7 @@ TEST(trainer_roster, an_order_that_nobody_answers_is_given_to_another) {
     x.join(100 + i, {"node", i});
   const auto late = taken(x, 0);
   EXPECT_TRUE(x.take_overdue(at(99)).empty());
-  EXPECT_EQ(x.take_overdue(at(100)), (std::vector<std::pair<size_t, uint64_t>>{{0, 1}}));
+  EXPECT_EQ(x.take_overdue(at(100)), (std::vector<std::pair<size_t, uint64_t>>{{0, late.ticket}}));
   EXPECT_TRUE(x.take_overdue(at(100)).empty());
   EXPECT_FALSE(x.is_free(0)) << "it is still at it";
   const auto again = taken(x, 1);
