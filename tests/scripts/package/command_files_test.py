@@ -59,7 +59,7 @@ class CommandFiles(OneFolderTest):
         self.assertEqual(self.complete("train", ""), [])
         self.assertEqual(self.complete("train", "--set", ""), [])
         self.assertEqual(self.complete("predict", "--format", "n"), ["npy"])
-        self.assertEqual(self.complete("train", "a.toml", "--re"), ["--resume"])
+        self.assertEqual(self.complete("train", "a.toml", "--re"), ["--replay", "--resume"])
 
     def test_zsh_names_every_command_and_option(self):
         text = self.read("_troupe")
