@@ -1,7 +1,6 @@
 #include "actors/orders/replay_policy.hpp"
 
 #include <algorithm>
-#include <set>
 #include <stdexcept>
 
 namespace troupe {
@@ -19,7 +18,7 @@ replay_policy::replay_policy(const recorded_sequence& record) {
   using enum decision_kind;
   // A task that came to something: which decision did. Numbers begin anew with each life of the run.
   std::map<uint64_t, size_t> open;
-  std::set<size_t> used;
+  std::vector<bool> used(record.size());
   std::vector<size_t> given_by(record.size());
   for (size_t i = 0; i < record.size(); ++i) {
     const auto& x = record[i];
@@ -28,23 +27,22 @@ replay_policy::replay_policy(const recorded_sequence& record) {
     else if (x.kind == give)
       open[x.number] = i;
     else if (x.kind == take || x.kind == late)
-      used.insert(given_by[i] = open.at(x.number));
+      used[given_by[i] = open.at(x.number)] = true;
   }
-  std::map<size_t, uint64_t> piece_of_give;
+  std::vector<uint64_t> piece_of_give(record.size());
   uint64_t version = 0, open_count = 0;
   quiet_versions_.push_back(0);
   for (size_t i = 0; i < record.size(); ++i) {
     const auto& x = record[i];
-    if (x.kind == begin || x.kind == drop || (x.kind == give && !used.contains(i)))
+    if (x.kind == begin || x.kind == drop || (x.kind == give && !used[i]))
       continue;
     item next{x.kind, 0, x.kind == give ? x.step : x.number, x.scale};
     if (x.kind == give) {
       next.piece = piece_of_give[i] = step_of_.size();
-      pieces_[x.step] = step_of_.size();
       step_of_.push_back(x.step);
       ++open_count;
     } else if (x.kind == take || x.kind == late) {
-      next.piece = piece_of_give.at(given_by[i]);
+      next.piece = piece_of_give[given_by[i]];
       --open_count;
     }
     items_.push_back(next);
@@ -57,6 +55,7 @@ replay_policy::replay_policy(const recorded_sequence& record) {
 void replay_policy::begin(server_records& records, span_model& span, state_loader* saved) {
   const auto version = records.model.version();
   arrived_.clear();
+  open_pieces_.clear();
   closed_at_.clear();
   next_ = given_count_ = closed_count_ = 0;
   has_ended_ = false;
@@ -109,11 +108,13 @@ server_outcome replay_policy::make(const item& what, server_records& records) {
   case give:
     records.decisions.write({.kind = entry_kind::give, .number = number, .step = what.step});
     closed_at_[what.piece] = closed_count_;
+    open_pieces_[what.step] = what.piece;
     ++given_count_;
     break;
   case take:
   case late: {
     const auto found = arrived_.extract(what.piece).mapped();
+    open_pieces_.erase(step_of_[what.piece]);
     auto& statistics = records.roster.statistics();
     result.staleness = closed_count_ - closed_at_.extract(what.piece).mapped();
     result.is_discarded = what.kind == late;
@@ -182,8 +183,8 @@ uint64_t replay_policy::next_step(const server_records& records) const {
 }
 
 uint64_t replay_policy::piece_of(uint64_t, uint64_t step) const {
-  const auto found = pieces_.find(step);
-  return found == pieces_.end() ? step_of_.size() : found->second;
+  const auto found = open_pieces_.find(step);
+  return found == open_pieces_.end() ? step_of_.size() : found->second;
 }
 
 } // namespace troupe

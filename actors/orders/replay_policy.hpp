@@ -64,12 +64,12 @@ private:
   server_outcome make(const item& what, server_records& records);
 
   std::vector<item> items_;
-  std::vector<uint64_t> step_of_;        ///< of each piece
-  std::map<uint64_t, uint64_t> pieces_;  ///< by step
-  std::vector<uint64_t> quiet_versions_; ///< at which no task is open, ascending
-  size_t next_ = 0;                      ///< item
-  uint64_t given_count_ = 0;             ///< pieces below it are given
-  std::map<uint64_t, arrived> arrived_;  ///< results, by piece
+  std::vector<uint64_t> step_of_;            ///< of each piece
+  std::map<uint64_t, uint64_t> open_pieces_; ///< that are given and open, by step
+  std::vector<uint64_t> quiet_versions_;     ///< at which no task is open, ascending
+  size_t next_ = 0;                          ///< item
+  uint64_t given_count_ = 0;                 ///< pieces below it are given
+  std::map<uint64_t, arrived> arrived_;      ///< results, by piece
   std::map<uint64_t, uint64_t>
     closed_at_; ///< of each piece that is given and open: models that were made before
   uint64_t closed_count_ = 0;

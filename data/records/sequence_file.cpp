@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -80,18 +81,34 @@ public:
       return x.number == version_ ? "" : "a life of the run begins at another version";
     }
     if (x.kind == give)
-      return open_.insert(x.number).second ? "" : "the task was given before";
-    if ((x.kind == take || x.kind == late || x.kind == drop) && open_.erase(x.number) == 0)
+      return open_.emplace(x.number, x.step).second ? "" : "the task was given before";
+    if (x.kind == pass)
+      return count(x.number);
+    if (x.kind == close)
+      return "";
+    const auto task = open_.extract(x.number);
+    if (task.empty())
       return "no such task is open";
-    version_ += x.kind == take || x.kind == late || x.kind == pass ? 1 : 0;
-    return "";
+    return x.kind == drop ? "" : count(task.mapped());
   }
 
   uint64_t version() const { return version_; }
   bool is_quiet() const { return open_.empty(); }
 
 private:
-  std::set<uint64_t> open_;
+  /// The step is done, or left out: that makes a version.
+  std::string_view count(uint64_t step) {
+    if (step < all_done_below_ || !done_.insert(step).second)
+      return "the step was done before";
+    while (done_.erase(all_done_below_) > 0)
+      ++all_done_below_;
+    ++version_;
+    return "";
+  }
+
+  std::map<uint64_t, uint64_t> open_; ///< tasks, and their steps
+  std::set<uint64_t> done_;           ///< steps from the next one on
+  uint64_t all_done_below_ = 0;
   uint64_t version_ = 0;
   bool has_begun_ = false;
 };

@@ -146,6 +146,21 @@ TEST(replay_policy, ends_where_the_record_ends) {
   }
 }
 
+TEST(replay_policy, a_record_that_cannot_be_written_costs_no_run) {
+  const temporary_folder folder;
+  company_options options;
+  options.decisions.file = folder.path("missing/sequence.txt");
+  std::vector<training_progress> progress;
+  const auto outcome =
+    test::train_with_losses(asynchronous_job(modes.front()), 1, 0, options, &progress);
+  EXPECT_FALSE(outcome.finished.failed);
+  EXPECT_EQ(outcome.finished.version, 20u);
+  const auto says = [](const auto& x) {
+    return x.notice.find("cannot be repeated with --replay") != std::string::npos;
+  };
+  EXPECT_EQ(std::ranges::count_if(progress, says), 1);
+}
+
 TEST(replay_policy, another_order_of_decisions_is_another_run) {
   const temporary_folder folder;
   const auto x = asynchronous_job(modes.front());

@@ -107,6 +107,8 @@ TEST(sequence_file, what_is_no_record_is_refused_with_its_line) {
          {"begin 0\ngive 1 0\ntake 1 1.5\n", "line 4"},
          {"begin 0\ngive 1 0\ntake 1 nan\n", "line 4"},
          {"begin 0\ngive 1 0\ntake 1 1\nlate 1\n", "line 5"},
+         {"begin 0\ngive 1 0\ntake 1 1\ngive 2 0\ntake 2 1\n", "line 6"},
+         {"begin 0\ngive 1 1\ntake 1 1\ngive 2 0\nlate 2\ngive 3 1\nlate 3\n", "line 8"},
          {"begin 0\nclose 1\n", "line 3"},
          {"begin 0\nbegin 3\n", "line 3"},
          {"begin 0\ngo 1\n", "line 3"},
