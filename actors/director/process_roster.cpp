@@ -1,5 +1,7 @@
 #include "actors/director/process_roster.hpp"
 
+#include "coordinators/step/placement.hpp"
+
 #include <chrono>
 
 namespace troupe {
@@ -123,9 +125,13 @@ trainer_figures process_roster::figures(const cluster_view& view, const model_sp
 }
 
 void process_roster::fill_in(training_finished& result, const cluster_view& view,
-                             const model_split& split) const {
+                             const membership_options& options) const {
   result.replicas = work_of_replicas(view);
-  result.figures = figures(view, split);
+  result.figures = figures(view, options.split);
+  for (const auto& place : view.shards)
+    if (const auto elements = elements_of_blocks(place.blocks, options.parameter_count);
+        !elements.empty())
+      result.spans[view.members[place.member].name] += elements.size();
   result.nodes = took_part_.size();
   result.replicas_here = view.replicas.size();
   for (const auto& [who, one] : processes_)

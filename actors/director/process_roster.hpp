@@ -5,6 +5,7 @@
 
 #include "actors/protocol/cluster_messages.hpp"
 #include "coordinators/links/link_watch.hpp"
+#include "coordinators/membership/membership_rule.hpp"
 #include "coordinators/parallel/grid.hpp"
 #include "coordinators/run/slow_watch.hpp"
 
@@ -73,7 +74,8 @@ public:
   void sample_pace(const cluster_view& view, const model_split& split, moment now);
   const link_watch& links() const { return links_; }
   const slow_watch& pace() const { return pace_; }
-  void fill_in(training_finished& result, const cluster_view& view, const model_split& split) const;
+  void fill_in(training_finished& result, const cluster_view& view,
+               const membership_options& options) const;
 
   friend bool operator==(const process_roster&, const process_roster&) = default;
 

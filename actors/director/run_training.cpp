@@ -378,7 +378,7 @@ void run_training::finish() {
   result.history = history_.rows();
   result.reductions = history_.reductions();
   static_cast<recovery_figures&>(result) = membership_.recovery();
-  roster_.fill_in(result, context_.view, context_.options.membership.split);
+  roster_.fill_in(result, context_.view, context_.options.membership);
   finish_if_complete();
 }
 

@@ -29,7 +29,7 @@ void directive_state::on_directive(const directive& news) {
   outbox_.forget_rows(news.row_version);
   if (directive_ && news.sequence == directive_->sequence) {
     directive_ = news;
-    if (server_is_here() && !hold_) // the server keeps unfinished evaluations
+    if (context_.has_server() && !hold_) // the server keeps unfinished evaluations
       pass_on_to_shards();
   }
   if (news.sequence <= latest_sequence())
@@ -93,7 +93,7 @@ void directive_state::on_hold_request(const hold_request& news) {
 // Replicas that have not begun have no view to answer in, and begin no step without one. Trainers
 // begin no step by themselves.
 void directive_state::ask_to_hold() const {
-  if (server_is_here())
+  if (context_.has_server())
     context_.self->send(context_.local.server, atom::hold_v, uint64_t{0}, hold_->sequence);
   if (!actors_.have_begun())
     return;
@@ -123,7 +123,7 @@ void directive_state::answer() {
 // Each replica answers for itself; for trainers the parameter server answers.
 bool directive_state::awaits_held() const {
   const auto asked = context_.options.kept
-                       ? std::ptrdiff_t{server_is_here()}
+                       ? std::ptrdiff_t{context_.has_server()}
                        : std::ranges::count_if(context_.view.replicas, [this](const auto& place) {
                            return context_.is_mine(place);
                          });

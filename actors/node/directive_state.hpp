@@ -45,7 +45,6 @@ public:
   uint64_t round() const { return round_; }
 
 private:
-  bool server_is_here() const { return context_.options.kept && !spans_.all().empty(); }
   uint64_t latest_sequence() const;
   void pass_on_to_shards() const;
   void ask_to_hold() const;

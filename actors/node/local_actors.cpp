@@ -10,14 +10,26 @@
 
 namespace troupe {
 
+size_t node_context::owner_count() const {
+  return static_cast<size_t>(
+    std::ranges::count_if(view.shards, [](const auto& x) { return !x.blocks.empty(); }));
+}
+
 order_taker_actor node_context::trainer_at(const replica_place& place) const {
-  if (is_mine(place))
+  if (takes_orders_directly(place))
     return at(place, local.trainers);
   const auto found = distant.find(life_of(place));
   return found == distant.end() ? order_taker_actor{} : found->second;
 }
 
 std::shared_ptr<const element_window> node_context::window_of(size_t member) const {
+  if (options.kept && owner_count() > 1) { // what workers compute with has buffers of its own
+    std::vector<index_range> own;
+    for (const auto& place : view.shards)
+      if (const auto span = span_of(place); place.member == member && !span.empty())
+        own.push_back(span);
+    return std::make_shared<const element_window>(std::move(own));
+  }
   // A sharded model stays sharded while the view has no replicas.
   const bool splits =
     options.sharded || std::ranges::any_of(view.replicas, [](const replica_place& place) {

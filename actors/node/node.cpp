@@ -82,6 +82,14 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       work.on_header(news);
       settle();
     },
+    [this, &work](const sequence_news& news) {
+      work.on_sequence(news);
+      settle();
+    },
+    [this, &work](const span_progress& news) {
+      work.on_progress(news);
+      settle();
+    },
     [&](const training_report& news) {
       outbox.add(news);
       work.on_report(news);
@@ -117,6 +125,10 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     },
     [this](const shard_copy& news) {
       parts_->spans.on_copy(news);
+      settle();
+    },
+    [this, &work](const given_vectors& news) {
+      work.on_given(news);
       settle();
     },
     [this](uint64_t incarnation, const director_link_actor& director) {
@@ -331,6 +343,7 @@ void node_state::start_shards() {
   spans.start_shards();
   parts_->actors.tell_shards();
   parts_->directives.pass_on();
+  parts_->work->on_started();
   parts_->report.on_started();
 }
 

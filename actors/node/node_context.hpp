@@ -27,9 +27,10 @@ namespace troupe {
 
 /// Sizes of a parameter server's orders.
 struct order_sizes {
-  size_t slot_count = 0;  ///< of the optimizer state that goes with one
-  size_t cohort_max = 0;  ///< clients of a federated round; 0: there are none
-  bool own_start = false; ///< members begin with models of their own
+  size_t slot_count = 0;     ///< of the optimizer state that goes with one
+  size_t cohort_max = 0;     ///< clients of a federated round; 0: there are none
+  bool own_start = false;    ///< members begin with models of their own
+  size_t result_vectors = 1; ///< of an update: its values and its state
 };
 
 /// Records of a process's work.
@@ -86,6 +87,12 @@ struct node_context {
 
   moment now() const { return self->clock().now(); }
   bool takes_part() const { return me.has_value(); }
+  /// The view's parameter server is in this process.
+  bool has_server() const {
+    return local.server && me && std::ranges::any_of(view.shards, [this](const auto& place) {
+             return is_mine(place) && !place.blocks.empty();
+           });
+  }
   bool computes() const { return me && view.computes(*me); }
   size_t element_count() const { return options.network->layout().size(); }
   /// The elements of a version's point: behind the parameters, in the same tensor. Empty: there is none.
@@ -124,6 +131,12 @@ struct node_context {
   const std::string& owner_of(const shard_place& place) const {
     return view.members[place.member].name;
   }
+  /// The trainer at a place takes orders of a parameter server beside it, without this node: that has all parameters.
+  bool takes_orders_directly(const replica_place& place) const {
+    return is_mine(place) && owner_count() == 1;
+  }
+  /// Spans of the parameters that an actor owns.
+  size_t owner_count() const;
   /// The trainer at a place, or its distant trainer here; null: there is neither.
   order_taker_actor trainer_at(const replica_place& place) const;
   trainer_life life_of(const replica_place& place) const;

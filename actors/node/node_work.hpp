@@ -38,6 +38,8 @@ public:
   /// The context has a later view of the same term. The arguments are the view before it, and this
   /// process's place in that.
   virtual void on_view(const cluster_view& before, size_t me_before);
+  /// The shards here have the state that they begin the term with.
+  virtual void on_started() {}
   /// The view does not name this process.
   virtual void rest() {}
   /// The newest version that is whole here; nothing where the process gathers none.
@@ -71,13 +73,16 @@ public:
   virtual void on_evaluation(const evaluation&) {}
   virtual void on_distant_order(const distant_order&) {}
   virtual void on_result(const trainer_result&) {}
+  virtual void on_given(const given_vectors&) {}
   /// A replica is lost; false: the process cannot go on without it.
   virtual bool spare(size_t) { return false; }
 
-  // ---- Order and result headers of other processes ----
+  // ---- Headers, decisions and progress of other processes ----
 
   virtual void on_header(const order_header&) {}
   virtual void on_header(const result_header&) {}
+  virtual void on_sequence(const sequence_news&) {}
+  virtual void on_progress(const span_progress&) {}
 
 protected:
   void begin_replicas();

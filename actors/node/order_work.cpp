@@ -6,6 +6,19 @@
 
 namespace troupe {
 
+namespace {
+
+order_bounds bounds_of(const node_options& options) {
+  return {options.plan, options.rows, options.orders.slot_count, options.orders.cohort_max,
+          options.orders.own_start};
+}
+
+void end(const node_context& context, const order_taker_actor& distant) {
+  context.self->send_exit(distant, caf::exit_reason::user_shutdown);
+}
+
+} // namespace
+
 void order_work::begin_term() {
   begin_orders();
   meet_distant_trainers();
@@ -19,24 +32,45 @@ void order_work::on_view(const cluster_view& before, size_t me_before) {
 
 // A parameter server begins anew with a term, and so do the numbers of its orders.
 void order_work::begin_orders() {
-  orders_.begin_term(context_.view.id.term);
-  work_.begin_term(context_.view.id.term);
   for (const auto& [who, actor] : context_.distant)
-    end(actor);
+    end(context_, actor);
   context_.distant.clear();
-}
-
-void order_work::end(const order_taker_actor& distant) const {
-  context_.self->send_exit(distant, caf::exit_reason::user_shutdown);
+  const auto term = context_.view.id.term;
+  const auto count = context_.element_count();
+  span_owners owners;
+  std::map<uint64_t, std::string> processes;
+  std::vector<std::string> names;
+  for (size_t k = 0; k < context_.view.shards.size(); ++k) {
+    const auto& place = context_.view.shards[k];
+    const auto elements = context_.span_of(place);
+    if (elements.empty())
+      continue;
+    if (context_.is_mine(place)) {
+      owners.here.elements = elements;
+      continue;
+    }
+    const auto& process = context_.owner_of(place);
+    owners.others.push_back({context_.exchange.id_of(process), elements});
+    processes[k] = process;
+    names.push_back(process);
+  }
+  const auto size = owners.here.elements.size();
+  owners.here.pool =
+    size == count ? context_.options.parameters : std::make_shared<buffer_pool>(size);
+  vectors_.begin_term(term, owners.here);
+  orders_.begin_term(term, processes);
+  work_.begin_term(term, std::move(owners));
+  decisions_.begin_term(context_.local.server ? names : std::vector<std::string>{});
+  owned_.begin_term();
 }
 
 void order_work::meet_distant_trainers() {
-  if (spans_.all().empty())
+  if (!context_.has_server())
     return;
   std::map<trainer_life, order_taker_actor> here;
   for (const auto& place : context_.view.replicas) {
     const auto who = context_.life_of(place);
-    if (context_.is_mine(place) || lost_trainers_.contains(who))
+    if (context_.takes_orders_directly(place) || lost_trainers_.contains(who))
       continue;
     const auto known = context_.distant.find(who);
     here[who] = known != context_.distant.end() ? known->second
@@ -44,7 +78,7 @@ void order_work::meet_distant_trainers() {
   }
   for (const auto& [who, actor] : context_.distant)
     if (!here.contains(who))
-      end(actor);
+      end(context_, actor);
   context_.distant = std::move(here);
   forget_orders_of_the_lost();
 }
@@ -58,7 +92,7 @@ void order_work::forget_orders_of_the_lost() {
 void order_work::lose_distant_trainer(const trainer_life& who) {
   lost_trainers_.insert(who);
   if (const auto found = context_.distant.find(who); found != context_.distant.end())
-    end(found->second);
+    end(context_, found->second);
   context_.distant.erase(who);
   forget_orders_of_the_lost();
 }
@@ -76,16 +110,53 @@ void order_work::on_report(const training_report& news) {
 
 void order_work::on_distant_order(const distant_order& order) {
   // Else the trainer is lost: the parameter server will get its down message.
-  if (context_.distant.contains(order.who))
-    context_.tell(order.who.process, orders_.open(order, context_.now()));
+  if (!context_.distant.contains(order.who))
+    return;
+  const bool is_here = order.who.process == context_.options.self.name;
+  tell(order.who.process, orders_.open(order, is_here, context_.now()));
+}
+
+void order_work::tell(const std::string& process, const order_header& news) {
+  process == context_.options.self.name ? on_header(news) : context_.tell(process, news);
+}
+
+// ---- Owners of spans in several processes ----
+
+// Of this process's parameter server, or of another one's.
+void order_work::on_sequence(const sequence_news& news) {
+  if (!context_.takes_part() || news.term != context_.view.id.term)
+    return;
+  if (context_.local.server) {
+    decisions_.add(news.entries);
+    send_decisions();
+    for (const auto& entry : news.entries)
+      if (entry.kind == entry_kind::drop && !entry.evaluates)
+        deliver(orders_.drop(entry.number));
+    return;
+  }
+  owned_.on_sequence(news, bounds_of(context_.options));
+}
+
+void order_work::send_decisions() {
+  for (auto& [to, entries] : decisions_.due(context_.now()))
+    context_.tell(to, sequence_news{context_.view.id.term, std::move(entries)});
+}
+
+void order_work::on_progress(const span_progress& news) {
+  if (!context_.takes_part() || !context_.has_server() || news.term != context_.view.id.term ||
+      news.shard >= context_.view.shards.size())
+    return;
+  const auto now = context_.now();
+  decisions_.on_progress(context_.owner_of(context_.view.shards[news.shard]), news.position, now);
+  send_decisions();
+  for (auto& one : orders_.on_progress(news, now))
+    deliver(std::move(one));
 }
 
 void order_work::on_header(const order_header& news) {
-  const auto& options = context_.options;
   if (context_.takes_part() && news.replica < context_.local.trainers.size() &&
-      is_possible(news, {options.plan, options.rows, options.orders.slot_count,
-                         options.orders.cohort_max, options.orders.own_start})) {
-    send(work_.offer(news, context_.exchange.id_of(server_process()), context_.now()));
+      is_possible(news, bounds_of(context_.options))) {
+    send(work_.offer(news, context_.now()));
     early_.offer(context_.exchange, context_.now(),
                  [this](const tensor_name& name) { return work_.is_over(name); });
     give(work_.begin_whole(news.replica));
@@ -94,8 +165,10 @@ void order_work::on_header(const order_header& news) {
 
 // Pieces may overtake the header that they belong to.
 void order_work::on_early(peer_id from, const tensor_piece& news) {
-  if ((news.of.kind == tensor_kind::order || news.of.kind == tensor_kind::model) &&
-      !work_.is_over(news.of))
+  if (news.of.kind == tensor_kind::result)
+    owned_.on_early(from, news);
+  else if ((news.of.kind == tensor_kind::order || news.of.kind == tensor_kind::model) &&
+           !work_.is_over(news.of))
     early_.keep(from, news);
 }
 
@@ -113,10 +186,11 @@ void order_work::on_accepted(const tensor_name& what) {
 void order_work::on_arrived(const tensor_arrived& news) {
   if (!news.complete)
     return;
-  if (news.of.kind == tensor_kind::result)
-    deliver(orders_.finish(news.of.key));
-  else
-    give(work_.begin(news.of.kind, news.of.key));
+  if (news.of.kind != tensor_kind::result)
+    return give(work_.begin(news.of.kind, news.of.key));
+  if (context_.has_server())
+    return deliver(orders_.finish(news.of.key));
+  owned_.on_arrived(news.of.key);
 }
 
 void order_work::deliver(const std::optional<order_queue::finished_order>& order) const {
@@ -136,19 +210,31 @@ void order_work::give(const std::vector<work_queue::whole_order>& orders) const 
                                                header.chunks});
     else
       context_.self->send(
-        to, trainer_order{header.task, caf::actor_cast<server_actor>(context_.self), header.trainer,
-                          ticket, header.member, header.first_step, header.step_count, parameters,
-                          header.model, state, header.chunks, header.attempt});
+        to, trainer_order{header.kind, caf::actor_cast<server_actor>(context_.self), header.trainer,
+                          ticket, header.task, header.member, header.first_step, header.step_count,
+                          parameters, header.model, state, header.chunks, header.attempt});
   }
 }
 
 void order_work::on_result(const trainer_result& news) {
-  if (context_.takes_part())
-    send(work_.finish(news, context_.exchange.id_of(server_process()), context_.now()));
+  if (!context_.takes_part())
+    return;
+  auto done = work_.finish(news, context_.now());
+  if (!done)
+    return;
+  if (context_.has_server())
+    return deliver(orders_.offer(done->header, context_.now(), std::move(done->own)));
+  if (done->own.values)
+    owned_.put(done->task, std::move(done->own));
+  context_.tell(server_process(), done->header);
 }
 
-void order_work::send(const std::optional<result_header>& header) const {
-  if (header && context_.takes_part())
+void order_work::send(const std::optional<result_header>& header) {
+  if (!header || !context_.takes_part())
+    return;
+  if (context_.has_server())
+    on_header(*header);
+  else
     context_.tell(server_process(), *header);
 }
 
@@ -157,12 +243,16 @@ bool order_work::spare(size_t replica) {
     return false;
   for (const auto& header : work_.lose(replica))
     send(header);
+  if (context_.has_server())
+    lose_distant_trainer({context_.options.self.name, context_.options.self.incarnation, replica});
   return true;
 }
 
 void order_work::tick(moment now) {
   for (const auto& [to, header] : orders_.due(now))
-    context_.tell(to, header);
+    tell(to, header);
+  send_decisions();
+  owned_.tick(now);
 }
 
 std::vector<awaited> order_work::waits(moment now, std::optional<uint64_t>) const {

@@ -25,7 +25,7 @@ void decision_record::begin(const std::string& path, uint64_t version) {
 
 void decision_record::add(const sequence_entry& entry) {
   using enum decision_kind;
-  if (!out_)
+  if (!out_ || entry.evaluates)
     return;
   recorded_decision line{close, entry.number, entry.step, entry.step_scale};
   switch (entry.kind) {
@@ -43,6 +43,8 @@ void decision_record::add(const sequence_entry& entry) {
   case entry_kind::pass:
     line = {pass, entry.step};
     break;
+  case entry_kind::mark:
+    return;
   }
   out_->add(line);
 }

@@ -8,27 +8,32 @@ namespace troupe {
 
 namespace {
 
-/// That only this order has.
-std::vector<const_buffer> own_vectors_of(const distant_order& order) {
-  std::vector<const_buffer> result;
-  if (!order.work)
-    return result;
-  if (!order.work->model)
-    result.push_back(order.work->parameters);
-  for (const auto& slot : order.work->state.slots())
-    result.emplace_back(slot);
-  return result;
+/// The key of an order's vectors: the task; of evaluations none is on a wire.
+uint64_t key_of(const order_header& x) {
+  return x.evaluates ? evaluation_of(x.number) : x.task;
 }
 
-const const_buffer& model_of(const distant_order& order) {
-  return order.work ? order.work->parameters : order.evaluation->model.values;
+task_vectors::task vectors_of(const distant_order& order, const order_header& header,
+                              bool is_here) {
+  task_vectors::task result{.number = key_of(header),
+                            .process = order.who.process,
+                            .incarnation = order.who.incarnation,
+                            .is_here = is_here,
+                            .model = header.model,
+                            .vectors = {}};
+  result.vectors.values = order.work ? order.work->parameters : order.evaluation->model.values;
+  if (order.work)
+    result.vectors.state = order.work->state;
+  return result;
 }
 
 order_header header_of(const distant_order& order) {
   order_header result;
   result.replica = order.who.replica;
   if (const auto& work = order.work) {
-    result.task = work->task;
+    result.task = work->number;
+    result.kind = work->task;
+    result.vector_count = work->state.slot_count() + (work->model ? 0 : 1);
     result.trainer = work->trainer;
     result.member = work->member;
     result.first_step = work->first_step;
@@ -49,69 +54,38 @@ std::string in_words(const order_header& x) {
   if (x.evaluates)
     return "the evaluation of version " + std::to_string(x.first_step);
   const auto step = std::to_string(x.first_step);
-  if (x.task == trainer_task::clients)
+  if (x.kind == trainer_task::clients)
     return "clients of round " + std::to_string(x.first_step + 1);
-  return x.task == trainer_task::gradient
+  return x.kind == trainer_task::gradient
            ? "the gradient of step " + step
            : "the model of member " + std::to_string(x.member) + " from step " + step + " on";
 }
 
 } // namespace
 
-void order_queue::begin_term(uint64_t term) {
+void order_queue::begin_term(uint64_t term, std::map<uint64_t, std::string> owners) {
   term_ = term;
+  owners_ = std::move(owners);
   open_.clear();
   newest_.clear();
   usual_.clear();
-  models_.clear();
   last_number_ = 0;
 }
 
-order_header order_queue::open(const distant_order& order, moment now) {
+order_header order_queue::open(const distant_order& order, bool is_here, moment now) {
   const auto number = ++last_number_;
-  const auto vectors = own_vectors_of(order);
   auto& x = open_[number];
   x.order = order;
   x.header = header_of(order);
   x.header.term = term_;
   x.header.number = number;
-  x.header.vector_count = vectors.size();
   x.clock.restart(now);
   x.opened = x.heard = now;
   newest_[order.who.process] = number;
-  if (x.header.model)
-    send_model(x, now);
-  publish_vectors(exchange_, {tensor_kind::order, term_, number, only_leaf, 0}, vectors,
-                  exchange_.id_of(order.who.process), now);
-  if (const auto count = result_vector_count(x.header); count > 0)
-    x.values.emplace(exchange_, tensor_kind::result, number, count, std::nullopt, buffers_, now);
+  vectors_.open(vectors_of(order, x.header, is_here), now);
+  if (const auto count = result_vector_count(x.header); count > 0 && !is_here)
+    vectors_.expect(key_of(x.header), count, std::nullopt, now);
   return current(x);
-}
-
-void order_queue::send_model(const open_order& x, moment now) {
-  const auto& who = x.order.who;
-  const auto& values = model_of(x.order);
-  const auto [found, is_new] = models_.try_emplace(*x.header.model);
-  if (!found->second.emplace(who.process, who.incarnation).second)
-    return;
-  const tensor_name name{tensor_kind::model, term_, *x.header.model, only_leaf, 0};
-  const index_range all{0, values.size()};
-  if (is_new)
-    exchange_->publish({.of = name, .values = {values, 0, values.size()}}, {}, now);
-  exchange_->send(exchange_.id_of(who.process), name, all, now);
-  forget_models();
-}
-
-void order_queue::forget_models() {
-  std::erase_if(models_, [&](const auto& entry) {
-    const bool is_needed =
-      is_newest_model(models_, entry.first) || std::ranges::any_of(open_, [&](const auto& x) {
-        return x.second.header.model == entry.first;
-      });
-    if (!is_needed)
-      exchange_->forget(tensor_kind::model, only_key(entry.first));
-    return !is_needed;
-  });
 }
 
 order_header order_queue::current(const open_order& x) const {
@@ -123,14 +97,14 @@ order_header order_queue::current(const open_order& x) const {
   return result;
 }
 
-std::optional<order_queue::finished_order> order_queue::offer(const result_header& news,
-                                                              moment now) {
+std::optional<order_queue::finished_order> order_queue::offer(const result_header& news, moment now,
+                                                              span_vectors own) {
   const auto found = open_.find(news.number);
   if (news.term != term_ || found == open_.end() || found->second.result || news.is_lost)
     return std::nullopt;
   auto& x = found->second;
   const auto expected = news.finite ? result_vector_count(x.header) : 0;
-  if (x.header.task == trainer_task::clients && news.clients.size() != x.header.chunks.size())
+  if (x.header.kind == trainer_task::clients && news.clients.size() != x.header.chunks.size())
     return std::nullopt;
   if (news.vector_count != expected)
     return std::nullopt;
@@ -139,39 +113,71 @@ std::optional<order_queue::finished_order> order_queue::offer(const result_heade
   // The longest time fades by a tenth with each order: forty orders forget one long absence.
   auto& usual = usual_[x.order.who];
   usual = std::max(moment::duration{now - x.opened}, usual - usual / 10);
+  x.own = std::move(own);
   if (expected == 0)
-    x.values.reset();
-  else
-    exchange_->set_sources(tensor_kind::result, news.number, {0, buffers_.size},
-                           {{exchange_.id_of(x.order.who.process), {0, buffers_.size}}});
+    vectors_.expect_none(key_of(x.header));
+  else if (!x.own.values)
+    vectors_.expect_from(key_of(x.header), x.order.who.process);
   return finish(found);
 }
 
-void order_queue::hear(uint64_t number, moment now) {
-  if (const auto found = open_.find(number); found != open_.end())
+order_queue::place order_queue::find_task(uint64_t task) {
+  return std::ranges::find_if(open_, [=](const auto& entry) {
+    return !entry.second.header.evaluates && entry.second.header.task == task;
+  });
+}
+
+void order_queue::hear(uint64_t task, moment now) {
+  if (const auto found = find_task(task); found != open_.end())
     found->second.heard = now;
 }
 
-std::optional<order_queue::finished_order> order_queue::finish(uint64_t number) {
-  const auto found = open_.find(number);
-  if (found == open_.end() || !found->second.values)
+std::optional<order_queue::finished_order> order_queue::finish(uint64_t task) {
+  const auto found = find_task(task);
+  if (found == open_.end() || !vectors_.set_whole(task))
     return std::nullopt;
-  found->second.values->set_whole();
   return finish(found);
 }
 
-void order_queue::let_go(uint64_t number) {
-  exchange_->forget(tensor_kind::order, only_key(number));
-  exchange_->dismiss(tensor_kind::result, only_key(number));
+std::vector<order_queue::finished_order> order_queue::on_progress(const span_progress& news,
+                                                                  moment now) {
+  std::vector<finished_order> result;
+  if (news.term != term_ || !owners_.contains(news.shard))
+    return result;
+  for (const auto task : news.whole) {
+    const auto found = find_task(task);
+    if (found == open_.end() || !found->second.whole_at.insert(news.shard).second)
+      continue;
+    found->second.heard = now;
+    if (auto whole = finish(found))
+      result.push_back(*std::move(whole));
+  }
+  return result;
+}
+
+std::optional<order_queue::finished_order> order_queue::drop(uint64_t task) {
+  const auto found = find_task(task);
+  if (found == open_.end())
+    return std::nullopt;
+  found->second.is_dropped = true;
+  return finish(found);
+}
+
+bool order_queue::is_whole(const open_order& x) const {
+  if (!x.result || x.is_dropped)
+    return x.result.has_value();
+  return vectors_.is_whole(key_of(x.header)) &&
+         (x.result->vector_count == 0 || x.whole_at.size() == owners_.size());
 }
 
 std::optional<order_queue::finished_order> order_queue::finish(place found) {
-  if (!found->second.result || (found->second.values && !found->second.values->are_whole()))
+  if (!is_whole(found->second))
     return std::nullopt;
-  let_go(found->first);
   const auto x = std::move(found->second);
   open_.erase(found);
-  forget_models();
+  const auto key = key_of(x.header);
+  const auto [values, state, is_model] = x.own.values ? x.own : vectors_.result_of(key);
+  vectors_.close(key);
   if (x.header.evaluates)
     return std::nullopt;
   const auto& work = *x.order.work;
@@ -184,9 +190,9 @@ std::optional<order_queue::finished_order> order_queue::finish(place found) {
   result.finite = x.result->finite;
   result.clients = x.result->clients;
   result.computed = std::chrono::nanoseconds{x.result->computed_ns};
-  if (x.values) {
-    result.values = x.values->vectors().front();
-    result.state = x.values->state(1);
+  if (x.result->vector_count > 0 && !x.is_dropped) {
+    result.values = values;
+    result.state = state;
   }
   return finished_order{work.server, std::move(result)};
 }
@@ -202,10 +208,9 @@ void order_queue::keep_if(const std::function<bool(const trainer_life&)>& is_her
   std::erase_if(open_, [&](const auto& entry) {
     const bool is_lost = !is_here(entry.second.order.who);
     if (is_lost)
-      let_go(entry.first);
+      vectors_.close(key_of(entry.second.header));
     return is_lost;
   });
-  forget_models();
   std::erase_if(usual_, [&](const auto& entry) { return !is_here(entry.first); });
 }
 
@@ -227,9 +232,16 @@ bool order_queue::is_late(const open_order& x, moment now) const {
 
 std::vector<awaited> order_queue::waits(moment now) const {
   std::vector<awaited> result;
-  for (const auto& [number, x] : open_)
-    if (is_late(x, now))
-      result.push_back({x.order.who.process, (x.result ? "values of " : "") + in_words(x.header)});
+  for (const auto& [number, x] : open_) {
+    if (!is_late(x, now))
+      continue;
+    const auto owner = std::ranges::find_if(
+      owners_, [&x](const auto& entry) { return !x.whole_at.contains(entry.first); });
+    const bool lacks_owner =
+      x.result && vectors_.is_whole(key_of(x.header)) && owner != owners_.end();
+    result.push_back({lacks_owner ? owner->second : x.order.who.process,
+                      (x.result ? "values of " : "") + in_words(x.header)});
+  }
   return result;
 }
 
@@ -246,7 +258,7 @@ bool are_possible_steps(const order_header& x, const timeline& plan) {
 } // namespace
 
 bool is_possible(const order_header& x, const order_bounds& bounds) {
-  const bool is_own = !x.evaluates && x.task == trainer_task::local_steps;
+  const bool is_own = !x.evaluates && x.kind == trainer_task::local_steps;
   const bool has_own_start = is_own && bounds.own_start;
   if (x.model.has_value() == has_own_start ||
       x.vector_count != (is_own ? bounds.slot_count + (has_own_start ? 1 : 0) : 0))
@@ -254,7 +266,7 @@ bool is_possible(const order_header& x, const order_bounds& bounds) {
   if (x.evaluates)
     return x.first_step <= bounds.plan.last_version() && x.chunks.begin < x.chunks.end &&
            x.chunks.end <= bounds.rows.chunk_count();
-  if (x.task == trainer_task::clients)
+  if (x.kind == trainer_task::clients)
     return x.step_count == 1 && x.first_step < bounds.plan.last_version() &&
            x.chunks.begin < x.chunks.end && x.chunks.end <= bounds.cohort_max &&
            x.attempt < secret_attempt_limit;
@@ -262,15 +274,21 @@ bool is_possible(const order_header& x, const order_bounds& bounds) {
          are_possible_steps(x, bounds.plan);
 }
 
-void work_queue::begin_term(uint64_t term) {
-  term_ = term;
-  orders_.clear();
-  models_.clear();
-  newest_ = 0;
+bool is_possible(const sequence_entry& x, const order_bounds& bounds) {
+  const auto places = bounds.cohort_max > 0 ? bounds.cohort_max : bounds.plan.slice_count;
+  return x.place < std::max<size_t>(places, 1) && x.update_count > 0 && x.step_scale > 0 &&
+         x.step_scale <= 1 && x.version <= bounds.plan.last_version();
 }
 
-std::optional<result_header> work_queue::offer(const order_header& news, peer_id server,
-                                               moment now) {
+void work_queue::begin_term(uint64_t term, span_owners owners) {
+  term_ = term;
+  owners_ = std::move(owners);
+  orders_.clear();
+  models_.clear();
+  newest_ = newest_task_ = 0;
+}
+
+std::optional<result_header> work_queue::offer(const order_header& news, moment now) {
   if (news.term != term_)
     return std::nullopt;
   // A late header may name an order that is finished or void.
@@ -283,14 +301,13 @@ std::optional<result_header> work_queue::offer(const order_header& news, peer_id
   if (!is_new)
     return x.result;
   x.header = news;
+  newest_task_ = std::max(newest_task_, news.task);
   if (lost_.contains(news.replica))
     return end_without_result(news.number, x);
   if (news.vector_count > 0)
-    x.vectors.emplace(exchange_, tensor_kind::order, news.number, news.vector_count, server,
-                      buffers_, now);
+    x.vectors.emplace(arriving(tensor_kind::order, news.task, news.vector_count, now));
   if (news.model && !models_.contains(*news.model))
-    models_.try_emplace(*news.model, exchange_, tensor_kind::model, *news.model, 1, server,
-                        buffers_, now);
+    models_.emplace(*news.model, arriving(tensor_kind::model, *news.model, 1, now));
   forget_models();
   return std::nullopt;
 }
@@ -314,16 +331,17 @@ bool work_queue::is_over(const tensor_name& name) const {
     return name.term < term_;
   if (name.kind == tensor_kind::model)
     return !models_.contains(name.key) && !is_newest_model(models_, name.key);
-  const auto found = orders_.find(name.key);
-  return name.key <= newest_ && (found == orders_.end() || !found->second.vectors);
+  const auto found = std::ranges::find_if(
+    orders_, [&](const auto& entry) { return entry.second.header.task == name.key; });
+  return found == orders_.end() ? name.key <= newest_task_ : !found->second.vectors;
 }
 
 void work_queue::forget_all_but(const std::vector<uint64_t>& open, uint64_t last) {
   std::erase_if(orders_, [&](const auto& entry) {
     const bool is_over = entry.first <= last && std::ranges::find(open, entry.first) == open.end();
     if (is_over) {
-      exchange_->dismiss(tensor_kind::order, only_key(entry.first));
-      exchange_->forget(tensor_kind::result, only_key(entry.first));
+      exchange_->dismiss(tensor_kind::order, only_key(entry.second.header.task));
+      exchange_->forget(tensor_kind::result, only_key(entry.second.header.task));
     }
     return is_over;
   });
@@ -336,7 +354,7 @@ std::vector<work_queue::whole_order> work_queue::begin(tensor_kind kind, uint64_
     for (const auto& [number, x] : orders_)
       replicas.insert(x.header.replica);
   }
-  if (const auto found = orders_.find(key);
+  if (const auto found = find_task(key);
       kind == tensor_kind::order && found != orders_.end() && found->second.vectors) {
     found->second.vectors->set_whole();
     replicas.insert(found->second.header.replica);
@@ -364,14 +382,20 @@ std::vector<work_queue::whole_order> work_queue::begin_whole(uint64_t replica) {
     result.push_back({x.header, x.ticket, own.vectors().front(),
                       x.vectors ? x.vectors->state(x.header.model ? 0 : 1) : optimizer_state{}});
     x.vectors.reset();
-    exchange_->dismiss(tensor_kind::order, only_key(number));
+    exchange_->dismiss(tensor_kind::order, only_key(x.header.task));
   }
   forget_models();
   return result;
 }
 
-std::optional<result_header> work_queue::finish(const trainer_result& news, peer_id server,
-                                                moment now) {
+work_queue::place work_queue::find_task(uint64_t task) {
+  return std::ranges::find_if(orders_, [=](const auto& entry) {
+    return !entry.second.header.evaluates && entry.second.header.task == task;
+  });
+}
+
+std::optional<work_queue::finished_work> work_queue::finish(const trainer_result& news,
+                                                            moment now) {
   const auto found = std::ranges::find_if(
     orders_, [&](const auto& entry) { return entry.second.ticket == news.ticket; });
   if (news.ticket == 0 || found == orders_.end() || found->second.result)
@@ -383,12 +407,21 @@ std::optional<result_header> work_queue::finish(const trainer_result& news, peer
     for (const auto& slot : news.state.slots())
       vectors.emplace_back(slot);
   }
-  publish_vectors(exchange_, {tensor_kind::result, term_, number, only_leaf, 0}, vectors, server,
-                  now);
+  std::vector<tensor_route> routes;
+  for (const auto& owner : owners_.others)
+    routes.push_back({owner.peer, owner.elements});
+  tensor_name name{tensor_kind::result, term_, x.header.task, only_leaf, 0};
+  for (const auto& vector : vectors) {
+    exchange_->publish({.of = name, .values = {vector, 0, vector.size()}}, routes, now);
+    ++name.part;
+  }
   x.result = result_header{
     term_,          number, news.sums,   news.finite, static_cast<uint64_t>(news.computed.count()),
     vectors.size(), false,  news.clients};
-  return x.result;
+  finished_work result{x.header.task, *x.result};
+  if (!owners_.here.elements.empty() && news.finite)
+    result.own = part_of({news.values, news.state}, owners_.here);
+  return result;
 }
 
 std::optional<result_header> work_queue::finish(const evaluation& news) {
@@ -413,7 +446,7 @@ std::vector<result_header> work_queue::lose(uint64_t replica) {
 
 result_header work_queue::end_without_result(uint64_t number, order_in_work& x) {
   x.vectors.reset();
-  exchange_->dismiss(tensor_kind::order, only_key(number));
+  exchange_->dismiss(tensor_kind::order, only_key(x.header.task));
   result_header header;
   header.term = term_;
   header.number = number;

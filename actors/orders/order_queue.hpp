@@ -7,20 +7,16 @@
 //     +-- the trainer is lost: the order is forgotten, and its late answers are ignored. Either the
 //         view no longer names its process, or the process goes on and sends an `is_lost` header
 //
-// So the parameter server gets at most one result of each order, and none of a lost trainer's. The queue keeps the
-// vectors of an open order, and expects those of its result from the beginning. A model goes to each process once, and is
-// kept while an open order begins with it, or none is newer.
+// So the parameter server gets at most one result of each order, and none of a lost trainer's: once its header is here,
+// and its vectors are, with every owner of a span (task_vectors.hpp).
 
 #pragma once
 
-#include "actors/base/exchange_port.hpp"
+#include "actors/orders/task_vectors.hpp"
 #include "actors/protocol/order_messages.hpp"
 #include "coordinators/exchange/repair_clock.hpp"
 #include "coordinators/step/timeline.hpp"
-#include "models/base/buffer.hpp"
-#include "models/optimizers/optimizer.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -33,71 +29,6 @@
 
 namespace troupe {
 
-// The vectors of an order or result in transit. The process that has them publishes them; the process that has the
-// header expects them. All are of the model's size; part k of the tensor is vector k.
-
-/// Publishes vectors to one peer; the exchange keeps them until `forget`.
-inline void publish_vectors(exchange_port& exchange, const tensor_name& first,
-                            const std::vector<const_buffer>& vectors, peer_id to, moment now) {
-  auto name = first;
-  for (const auto& vector : vectors) {
-    const tensor_route route{to, {0, vector.size()}};
-    exchange->publish({.of = name, .values = {vector, 0, vector.size()}}, {&route, 1}, now);
-    ++name.part;
-  }
-}
-
-/// A pool of buffers of the model's size, for arriving vectors.
-struct vector_buffers {
-  std::shared_ptr<buffer_pool> pool;
-  size_t size = 0;
-};
-
-/// Numbers of models and of averages alternate (coordinators/modes/span_model.hpp): the newest of its kind in this map.
-template <class T>
-bool is_newest_model(const std::map<uint64_t, T>& models, uint64_t number) {
-  return std::none_of(models.upper_bound(number), models.end(),
-                      [&](const auto& x) { return x.first % 2 == number % 2; });
-}
-
-/// Arriving vectors. Their owner may write to them, as a trainer does to a member's state.
-class arriving_vectors {
-public:
-  /// Expects `count` >= 1 vectors of this kind and key. Takes a buffer from the pool when its first values come. They are
-  /// asked for once it is known who has them.
-  arriving_vectors(exchange_port& exchange, tensor_kind kind, uint64_t key, size_t count,
-                   std::optional<peer_id> from, const vector_buffers& buffers, moment now)
-    : vectors_(std::make_shared<std::vector<buffer>>(count)) {
-    expectation what;
-    what.kind = kind;
-    what.key = key;
-    what.elements = {0, buffers.size};
-    what.parts = {0, count};
-    if (from)
-      what.sources = {{*from, what.elements}};
-    what.memory = [vectors = vectors_, pool = buffers.pool](const tensor_name& name) {
-      auto& one = vectors->at(name.part);
-      one = pool->acquire();
-      return float_window{one, 0};
-    };
-    exchange->expect(std::move(what), now);
-  }
-
-  bool are_whole() const { return are_whole_; }
-  void set_whole() { are_whole_ = true; }
-
-  const std::vector<buffer>& vectors() const { return *vectors_; }
-  /// Those from the first on.
-  optimizer_state state(size_t first) const {
-    return optimizer_state{
-      std::vector<buffer>{vectors_->begin() + static_cast<std::ptrdiff_t>(first), vectors_->end()}};
-  }
-
-private:
-  std::shared_ptr<std::vector<buffer>> vectors_;
-  bool are_whole_ = false;
-};
-
 /// An order is late when nothing of it has come for this long, and for three times its trainer's usual time. So neither
 /// a slow trainer nor a short delay of the link makes an order late. Other waits are reported to people after the same
 /// time (coordinators/run/waits.hpp).
@@ -106,15 +37,14 @@ inline constexpr int order_patience_factor = 3;
 
 class order_queue {
 public:
-  /// `buffers`: for results.
-  order_queue(exchange_port& exchange, vector_buffers buffers)
-    : exchange_(exchange), buffers_(std::move(buffers)) {}
+  /// `vectors`: of the parameter server's own span.
+  explicit order_queue(task_vectors& vectors) : vectors_(vectors) {}
 
-  /// A term begins: numbers start again. The exchange must have forgotten all vectors.
-  void begin_term(uint64_t term);
+  /// A term begins: numbers start again. `owners`: those of spans in other processes, by index in the view.
+  void begin_term(uint64_t term, std::map<uint64_t, std::string> owners);
 
-  /// Adds an order and returns its header.
-  order_header open(const distant_order& order, moment now);
+  /// Adds an order and returns its header. `is_here`: for a trainer of this process.
+  order_header open(const distant_order& order, bool is_here, moment now);
 
   /// A trainer's result, and the parameter server to send it to.
   struct finished_order {
@@ -122,12 +52,16 @@ public:
     trainer_result result;
   };
   /// Takes a result's header; returns the result if it is whole now. Evaluations return nothing: their sums go to the
-  /// director.
-  std::optional<finished_order> offer(const result_header& news, moment now);
-  /// Call it when all vectors of a result have come.
-  std::optional<finished_order> finish(uint64_t number);
-  /// Call it when values of a result have come.
-  void hear(uint64_t number, moment now);
+  /// director. `own`: the own span's part of it, of a trainer of this process.
+  std::optional<finished_order> offer(const result_header& news, moment now, span_vectors own = {});
+  /// Another owner has these tasks' results; returns those that are whole now.
+  std::vector<finished_order> on_progress(const span_progress& news, moment now);
+  /// The task's result does not count any more: its header alone is whole. Its trainer has it in hand still.
+  std::optional<finished_order> drop(uint64_t task);
+  /// Call it when all vectors of a task's result have come to the own span.
+  std::optional<finished_order> finish(uint64_t task);
+  /// Call it when values of a task's result have come.
+  void hear(uint64_t task, moment now);
 
   /// The lost trainer of a header with `is_lost`; nothing for a header of no open order.
   std::optional<trainer_life> lost_by(const result_header& news) const;
@@ -146,7 +80,9 @@ private:
     distant_order order;
     order_header header;
     std::optional<result_header> result{};
-    std::optional<arriving_vectors> values{}; ///< of the result; nothing: it has none
+    span_vectors own{};            ///< the own span's part of the result, if it did not travel
+    std::set<uint64_t> whole_at{}; ///< other owners that have theirs
+    bool is_dropped = false;
     repair_clock clock{};
     moment opened{};
     moment heard{}; ///< when something new of it came; at first, when it was opened
@@ -155,26 +91,20 @@ private:
 
   /// The order's header with the numbers of all open orders.
   order_header current(const open_order& x) const;
-  /// The process gets the model that the order begins with, unless it was sent it before.
-  void send_model(const open_order& x, moment now);
-  /// Those that no open order begins with are forgotten, but for the newest.
-  void forget_models();
-  /// The result, if all of it is here.
+  /// The result, if all owners have it.
   std::optional<finished_order> finish(place found);
-  /// Ends the transfer of the order's and the result's vectors.
-  void let_go(uint64_t number);
+  bool is_whole(const open_order& x) const;
+  place find_task(uint64_t task);
   bool is_late(const open_order& x, moment now) const;
 
-  exchange_port& exchange_;
-  vector_buffers buffers_;
+  task_vectors& vectors_;
   uint64_t term_ = 0;
+  std::map<uint64_t, std::string> owners_; ///< processes of the other owners, by index in the view
   std::map<uint64_t, open_order> open_;    ///< by number
   std::map<std::string, uint64_t> newest_; ///< number, by process
   /// By trainer: the longest time from an order to its result's header. It fades.
   std::map<trainer_life, moment::duration> usual_;
   uint64_t last_number_ = 0;
-  /// By number of a model that is kept: the processes, in one of their lives, that were sent it.
-  std::map<uint64_t, std::set<std::pair<std::string, uint64_t>>> models_;
 };
 
 // Work queue: the orders that another process's parameter server gave to trainers of this process. A plain object: the
@@ -210,18 +140,27 @@ struct order_bounds {
 /// one would read beyond the data, or for ever.
 bool is_possible(const order_header& news, const order_bounds& bounds);
 
+/// Likewise for an entry of the decisions.
+bool is_possible(const sequence_entry& news, const order_bounds& bounds);
+
+/// Who owns which elements.
+struct span_owners {
+  std::vector<tensor_source> others; ///< in other processes
+  vector_buffers here;               ///< the owner of this process; no elements: there is none
+};
+
 class work_queue {
 public:
-  /// `buffers`: for the vectors of orders.
+  /// `buffers`: for the vectors of orders, of all elements.
   work_queue(exchange_port& exchange, vector_buffers buffers)
     : exchange_(exchange), buffers_(std::move(buffers)) {}
 
   /// A term begins: all orders are void. The exchange must have forgotten their vectors.
-  void begin_term(uint64_t term);
+  void begin_term(uint64_t term, span_owners owners = {});
 
   /// Takes an order's header. Returns the result's header if the order is finished (that header was lost or is late),
   /// or if its trainer has ended.
-  std::optional<result_header> offer(const order_header& news, peer_id server, moment now);
+  std::optional<result_header> offer(const order_header& news, moment now);
 
   /// An order that its trainer can begin now.
   struct whole_order {
@@ -237,8 +176,13 @@ public:
   /// The vectors of an order, or a model, that is over: no order will need it.
   bool is_over(const tensor_name& name) const;
 
-  /// Takes a local trainer's result and returns its header; nothing if the parameter server does not miss it.
-  std::optional<result_header> finish(const trainer_result& news, peer_id server, moment now);
+  struct finished_work {
+    uint64_t task = 0;
+    result_header header;
+    span_vectors own{}; ///< the part of this process's owner, if there is one
+  };
+  /// Takes a local trainer's result: the other owners get their parts. Nothing if the parameter server does not miss it.
+  std::optional<finished_work> finish(const trainer_result& news, moment now);
   std::optional<result_header> finish(const evaluation& news);
 
   /// A local trainer has ended: returns `is_lost` headers for its orders without a result. `offer` answers its later
@@ -252,8 +196,13 @@ private:
     uint64_t ticket = 0;                       ///< once it is begun
     std::optional<result_header> result{};
   };
+  using place = std::map<uint64_t, order_in_work>::iterator;
 
+  place find_task(uint64_t task);
   bool is_whole(const order_in_work& x) const;
+  arriving_vectors arriving(tensor_kind kind, uint64_t key, size_t count, moment now) {
+    return {exchange_, kind, key, count, owners_.others, buffers_, now, owners_.here.elements};
+  }
   result_header end_without_result(uint64_t number, order_in_work& x);
   void forget_all_but(const std::vector<uint64_t>& open, uint64_t last);
   /// Those that no order begins with are forgotten, but for the newest if it is whole.
@@ -261,11 +210,13 @@ private:
 
   exchange_port& exchange_;
   vector_buffers buffers_;
+  span_owners owners_;
   uint64_t term_ = 0;
   std::map<uint64_t, order_in_work> orders_;    ///< by number
   std::set<uint64_t> lost_;                     ///< trainers
   std::map<uint64_t, arriving_vectors> models_; ///< by number
   uint64_t newest_ = 0;                         ///< the newest order that a header named
+  uint64_t newest_task_ = 0;                    ///< of all headers
   uint64_t last_ticket_ = 0;                    ///< of all terms
 };
 

@@ -1,6 +1,7 @@
 #include "actors/orders/parameter_server.hpp"
 
 #include "coordinators/step/checkpoint_rule.hpp"
+#include "coordinators/step/placement.hpp"
 #include "models/base/copy_values.hpp"
 
 #include <caf/actor_cast.hpp>
@@ -13,17 +14,15 @@ namespace troupe {
 
 namespace {
 
-const_buffer copy_of(std::span<const float> values) {
-  const buffer result{values.size()};
-  copy_values(values, result.values().begin());
-  return result;
-}
-
 /// How often a parameter server looks for overdue orders, and for lost trainers that have not come back.
 constexpr milliseconds server_tick_interval{250};
 
-parameter_span span_of(uint64_t term, uint64_t version, const const_buffer& parameters) {
-  return {term, version, 0, payload{parameters, 0, parameters.size()}};
+parameter_span span_of(const view& at, uint64_t version, const const_buffer& parameters) {
+  return {at.term, version, at.index, payload{parameters, 0, parameters.size()}};
+}
+
+bool has_other_owners(const view& at) {
+  return std::ranges::count_if(at.shards, [](const auto& x) { return !x.blocks.empty(); }) > 1;
 }
 
 } // namespace
@@ -74,10 +73,12 @@ void server_state::on_view(const view& news) {
 // go on, so their results do not count.
 void server_state::forget_all() {
   for (size_t i = 0; i < trainers_.size(); ++i)
-    if (trainers_[i])
-      self_->demonitor(trainers_[i].address());
+    if (trainers_[i].actor)
+      self_->demonitor(trainers_[i].actor.address());
   trainers_.clear();
   span_.reset();
+  for_others_.clear();
+  evaluated_.clear();
   records_ = {main_model{{options_.plan, options_.rows, progress_interval}},
               trainer_roster{options_.roster}};
   left_out_.clear();
@@ -87,16 +88,18 @@ void server_state::forget_all() {
 void server_state::start() {
   const auto version = copied_version_ = view_.start_version;
   const bool is_anew = version == 0;
-  const auto saved = is_anew ? saved_state{} : saved_state_of(*start_);
+  const auto elements = own_elements(view_, options_.parameter_count);
+  const auto saved = is_anew ? saved_state{} : saved_span_of(*start_, elements, options_.saved);
   if (!saved)
     return stop_here("a state to begin with of " + std::to_string(start_->slots.size()) +
                        " vectors and " + std::to_string(start_->numbers.numbers.size()) +
                        " numbers, which is none of this job's",
                      step_problem::malformed);
-  const const_buffer parameters = start_->versions->of(version);
-  span_.emplace(options_.make_span(parameters));
+  const auto parameters = first_parameters(*start_, version, elements);
+  span_.emplace(options_.make_span(parameters, elements));
   records_.model.begin(version, {span_->evaluated().number, parameters}, now(),
                        is_anew ? batch_sums{} : start_->numbers.metrics);
+  records_.decisions = sequence{version};
   record_.begin(options_.record, version);
   state_loader loader{*saved};
   options_.policy->begin(records_, span_->model(), is_anew ? nullptr : &loader);
@@ -104,29 +107,16 @@ void server_state::start() {
   start_->parameters = {};
   for (auto& [wanted, promise] : std::exchange(waiting_, {})) {
     if (wanted == version)
-      promise.deliver(span_of(view_.term, version, records_.model.parameters()));
+      promise.deliver(span_of(view_, version, records_.model.parameters()));
     else
       promise.deliver(caf::make_error(protocol_error::version_not_held, wanted));
   }
 }
 
-std::optional<saved_state> server_state::saved_state_of(const shard_start& start) const {
-  const auto size = start.versions->of(view_.start_version).size();
-  saved_state result;
-  result.numbers = start.numbers.numbers;
-  for (const auto& slot : start.slots) {
-    if (slot.size() != size)
-      return std::nullopt;
-    const bool is_whole = slot.storage().size() == size;
-    result.vectors.push_back(is_whole ? slot.storage() : copy_of(slot.values()));
-  }
-  return result.shape() == options_.saved ? std::optional{std::move(result)} : std::nullopt;
-}
-
 size_t server_state::place(const trainer_entry& who) {
   const auto result = records_.roster.join(who.actor.id(), who.name, who.life);
   trainers_.resize(records_.roster.place_count());
-  trainers_[result] = who.actor;
+  trainers_[result] = who;
   self_->monitor(who.actor);
   send_evaluations();
   return result;
@@ -140,7 +130,7 @@ void server_state::join(const trainer_entry& who) {
 }
 
 void server_state::lose(size_t place) {
-  self_->demonitor(trainers_[place].address());
+  self_->demonitor(trainers_[place].actor.address());
   if (const auto ticket = records_.roster.ticket_at(place))
     drop(*ticket);
   records_.roster.lose(place, now());
@@ -169,6 +159,12 @@ void server_state::say_who_is_left(const std::string& what) {
 void server_state::on_horizon(const horizon& news) {
   records_.model.set_horizon(news.rule);
   records_.roster.forget_evaluations(news.row_version);
+  while (!evaluated_.empty() && *evaluated_.begin() < news.row_version)
+    records_.decisions.write(
+      {.kind = entry_kind::drop,
+       .number = evaluation_of(evaluated_.extract(evaluated_.begin()).value()),
+       .evaluates = true});
+  follow();
   if (records_.model.is_at_horizon())
     publish();
   copy_if_due();
@@ -189,20 +185,28 @@ void server_state::drop(uint64_t ticket) {
   follow();
 }
 
-bool server_state::follow() {
+bool server_state::follow(std::optional<uint64_t> version) {
   bool is_finite = true;
-  for (const auto& entry : records_.decisions.take()) {
+  for (const auto& entry : records_.decisions.take(version.value_or(records_.model.version()))) {
     if (records_.model.has_failed())
       continue;
+    const bool is_again = entry.kind == entry_kind::give && span_->find(entry.number);
     is_finite = span_->follow(entry) && is_finite;
-    record_.add(entry);
+    if (!is_again)
+      record_.add(entry);
+    if (has_other_owners(view_))
+      for_others_.push_back(entry);
   }
   return is_finite;
 }
 
 bool server_state::use(server_outcome outcome) {
   auto& model = records_.model;
-  if (!follow())
+  const auto version =
+    outcome.problem.empty() && outcome.next ? outcome.next->version : model.version();
+  if (version != model.version() && records_.decisions.is_empty())
+    records_.decisions.write({.kind = entry_kind::mark}); // so that other owners know it
+  if (!follow(version))
     outcome.problem = outcome.when_not_finite;
   if (auto problem = record_.take_problem(); !problem.empty())
     records_.notices.push_back(std::move(problem));
@@ -227,6 +231,12 @@ bool server_state::use(server_outcome outcome) {
 // ---- Work ----
 
 void server_state::hand_out() {
+  give_orders();
+  if (!for_others_.empty())
+    self_->send(view_.relay, sequence_news{view_.term, std::exchange(for_others_, {})});
+}
+
+void server_state::give_orders() {
   see_to_time();
   if (!records_.model.has_begun() || records_.model.has_failed())
     return;
@@ -240,11 +250,12 @@ void server_state::hand_out() {
     auto order = options_.policy->order_for(i, records_, now());
     if (!order)
       continue;
-    if (!span_->find(order->ticket))
-      records_.decisions.write({.kind = entry_kind::give,
-                                .number = order->ticket,
-                                .step = order->first_step,
-                                .place = order->member});
+    order->number = order->ticket;
+    records_.decisions.write({.kind = entry_kind::give,
+                              .number = order->number,
+                              .step = order->first_step,
+                              .place = order->member,
+                              .worker = trainers_[i].name.process});
     follow();
     const auto& [given, model_number] = *span_->find(order->ticket);
     order->parameters = given.values;
@@ -260,7 +271,7 @@ void server_state::hand_out() {
           .ticket = order->ticket,
           .round = options_.policy->round(),
           .piece = options_.policy->piece_of(order->member, order->first_step)});
-    self_->send(trainers_[i], *std::move(order));
+    self_->send(trainers_[i].actor, *std::move(order));
   }
   if (records_.roster.awaits_time() && !std::exchange(ticks_, true))
     self_->delayed_send(self_, server_tick_interval, atom::tick_v);
@@ -356,11 +367,16 @@ void server_state::note(const trainer_event& news) const {
 void server_state::publish() {
   const auto& model = records_.model;
   copy_if_due();
-  if (records_.model.take_evaluation())
+  if (records_.model.take_evaluation()) {
+    evaluated_.insert(model.version());
+    records_.decisions.write(
+      {.kind = entry_kind::give, .number = evaluation_of(model.version()), .evaluates = true});
     records_.roster.evaluate(model.version(), model.current(), options_.rows.chunk_count());
+  }
   send_evaluations();
   if (const auto mark = records_.model.take_report(now()))
     report(*mark, {});
+  follow();
 }
 
 // A horizon is reached and nothing beyond it has begun: the director moves the horizon only when the version's rows are
@@ -377,19 +393,27 @@ void server_state::copy_if_due() {
   state_saver saver{parameters.size()};
   options_.policy->save(saver, span_->model());
   auto saved = saver.take();
-  shard_copy copy{version, 0, payload{parameters, 0, parameters.size()}, {}, {}};
+  shard_copy copy{version, view_.index, payload{parameters, 0, parameters.size()}, {}, {}};
   for (auto& vector : saved.vectors)
     copy.slots.emplace_back(vector, 0, vector.size());
   // At an epoch's end the metrics start again from zero.
   const auto metrics = options_.plan.is_epoch_end(version) ? batch_sums{} : model.epoch_sums();
-  copy.numbers = {version, 0, std::move(saved.numbers), true, metrics};
+  copy.numbers = {version, own_elements(view_, options_.parameter_count).begin,
+                  std::move(saved.numbers), true, metrics};
   self_->send(view_.relay, std::move(copy));
+  records_.decisions.write({.kind = entry_kind::mark, .is_saved = true});
+  follow();
 }
 
 void server_state::send_evaluations() {
-  for (const auto& [place, share] : records_.roster.take_given())
-    self_->send(trainers_[place], evaluation_order{view_.director, view_.term, share.version,
-                                                   share.model, share.chunks});
+  for (const auto& [place, share] : records_.roster.take_given()) {
+    records_.decisions.write({.kind = entry_kind::give,
+                              .number = evaluation_of(share.version),
+                              .evaluates = true,
+                              .worker = trainers_[place].name.process});
+    self_->send(trainers_[place].actor, evaluation_order{view_.director, view_.term, share.version,
+                                                         share.model, share.chunks});
+  }
 }
 
 // A run that resumes at its end pulls before the first view: the pull waits.
@@ -401,7 +425,7 @@ caf::result<parameter_span> server_state::on_pull(uint64_t version) {
   const auto parameters = records_.model.parameters_of(version);
   if (!parameters)
     return caf::make_error(protocol_error::version_not_held, version);
-  return span_of(view_.term, version, parameters);
+  return span_of(view_, version, parameters);
 }
 
 server_actor::behavior_type parameter_server(self_pointer<server_actor, server_state> self,
@@ -430,8 +454,15 @@ void server_state::report(const main_model::report_mark& mark, const std::string
   model.on_reported(now());
   if (mark.is_row)
     record_.flush();
-  if (mark.is_row)
-    self_->send(view_.director, whole_hash(view_.term, model.version(), model.parameters()));
+  if (mark.is_row) {
+    const auto blocks = view_.shards.empty()
+                          ? index_range{0, block_count(model.parameters().size())}
+                          : view_.shards.at(view_.index).blocks;
+    self_->send(view_.director,
+                span_hash{view_.term, model.version(), blocks,
+                          hash_of_blocks(blocks.begin, model.parameters().values())});
+    records_.decisions.write({.kind = entry_kind::mark, .is_row = true});
+  }
   self_->send(view_.director,
               training_report{view_.term, model.version(), model.epoch_sums(), mark.is_row,
                               mark.is_mark, model.seconds(now()), notice,

@@ -1,11 +1,13 @@
-// Parameter server: owns all parameters in the asynchronous and merged modes, and decides which trainer computes what
-// next. To director and node it is the only shard, and its trainers are the replicas.
+// Parameter server: decides, in the asynchronous and merged modes, which trainer computes what next, and what counts. It
+// owns all parameters, or the span of its process: others follow its decisions (span_owner.hpp). To director and node it
+// is a shard, and its trainers are the replicas.
 //
 //   node --view, start, horizon, hold--> parameter server --training_report--> director
-//                                          |        ^
-//           trainer_order, evaluation_order|        |trainer_result
-//                                          v        |
+//                                          |   |    ^
+//           trainer_order, evaluation_order|   |    |trainer_result
+//                                          v   |    |
 //                                           trainers --evaluation--> director
+//                                              +--sequence_news--> node ==> owners of other spans
 //
 // A mode's policy makes its decisions (server_policy.hpp). The roster knows which trainer has which work
 // (coordinators/modes/trainer_roster.hpp), the main model the versions (coordinators/modes/main_model.hpp). A span model
@@ -24,6 +26,7 @@
 #include "actors/base/version_buffers.hpp"
 #include "actors/orders/decision_record.hpp"
 #include "actors/orders/server_policy.hpp"
+#include "actors/orders/span_start.hpp"
 #include "actors/protocol/cluster_messages.hpp"
 #include "data/records/run_recorder.hpp"
 
@@ -34,6 +37,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,8 +47,8 @@ struct server_options {
   timeline plan; ///< of as many slices as there are members; of one where there are none
   evaluation_rows rows;
   std::shared_ptr<server_policy> policy; ///< used by this actor alone
-  /// The span model of all parameters, from these.
-  std::function<std::unique_ptr<span_model>(const const_buffer&)> make_span;
+  size_t parameter_count = 0;            ///< of the whole model
+  span_maker make_span;
   test_hooks hooks;
   state_shape saved{};           ///< what the policy saves
   uint64_t checkpoint_every = 0; ///< steps between checkpoints (checkpoint_rule.hpp); 0: none
@@ -66,8 +70,6 @@ private:
   void on_view(const view& news);
   void forget_all();
   void start();
-  /// The state that the policy begins with; nothing if it is another job's.
-  std::optional<saved_state> saved_state_of(const shard_start& start) const;
   size_t place(const trainer_entry& who);
   void join(const trainer_entry& who);
   void lose(size_t place);
@@ -78,8 +80,9 @@ private:
   trainer_figures on_figures() const;
   void on_result(const trainer_result& news);
 
-  /// Gives an order to each free trainer that may have one.
+  /// Gives an order to each free trainer that may have one, and the other owners the decisions so far.
   void hand_out();
+  void give_orders();
   void send_evaluations();
   /// Orders the version's evaluation and reports it, if due.
   void publish();
@@ -90,8 +93,8 @@ private:
   void say_who_is_left(const std::string& what);
   /// A lost trainer's task is over.
   void drop(uint64_t ticket);
-  /// The span follows the decisions. False: a value of its model would not be finite.
-  bool follow();
+  /// The span follows the decisions, which lead to this version, the current one if it is none. False: a value of its model would not be finite.
+  bool follow(std::optional<uint64_t> version = {});
   /// The span follows the policy's decisions; then acts on the outcome. False: training ends here.
   bool use(server_outcome outcome);
   void stop_here(const std::string& what, step_problem problem = step_problem::not_finite);
@@ -111,17 +114,19 @@ private:
   server_actor::pointer self_;
   server_options options_;
   server_records records_{main_model{{}}};
-  std::optional<sequence_follower> span_; ///< since the term began
+  std::optional<sequence_follower> span_;  ///< since the term began
+  std::vector<sequence_entry> for_others_; ///< decisions that other owners do not have yet
+  std::set<uint64_t> evaluated_;           ///< versions whose model is kept for evaluations
   decision_record record_;
   std::optional<shard_start> start_; ///< of the term it names; nothing to begin from was here yet
   uint64_t copied_version_ = 0;
   std::vector<waiting_pull> waiting_; ///< until it begins; the caller's deadline bounds the wait
   view view_;
-  uint64_t last_ticket_ = 0;                ///< of all terms
-  uint64_t tickets_before_ = 0;             ///< this term: the policy's begin anew with it
-  bool ticks_ = false;                      ///< a tick is on its way
-  std::vector<std::string> left_out_;       ///< of this term
-  std::vector<order_taker_actor> trainers_; ///< by place: the current trainer, or the last one
+  uint64_t last_ticket_ = 0;            ///< of all terms
+  uint64_t tickets_before_ = 0;         ///< this term: the policy's begin anew with it
+  bool ticks_ = false;                  ///< a tick is on its way
+  std::vector<std::string> left_out_;   ///< of this term
+  std::vector<trainer_entry> trainers_; ///< by place: the current trainer, or the last one
 };
 
 server_actor::behavior_type parameter_server(self_pointer<server_actor, server_state> self,

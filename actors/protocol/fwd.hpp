@@ -35,6 +35,7 @@ struct evaluation;
 struct evaluation_order;
 struct farewell;
 struct gate_event;
+struct given_vectors;
 struct gradient_offer;
 struct gradient_report;
 struct gradient_work;
@@ -62,10 +63,14 @@ struct sent_credit;
 struct sent_piece;
 struct sent_stamp;
 struct sent_want;
+struct sequence_entry;
+struct sequence_news;
 struct shard_copy;
 struct shard_numbers;
 struct shard_start;
 struct span_hash;
+struct span_progress;
+struct span_update;
 struct standing;
 struct summation;
 struct term_order;
@@ -138,6 +143,10 @@ CAF_ADD_TYPE_ID(troupe_messages, (troupe::merge_report))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::distant_order))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::order_header))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::result_header))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::sequence_news))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::span_progress))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::given_vectors))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::span_update))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::checkpoint_order))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::term_order))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::write_outcome))

@@ -97,6 +97,13 @@ using server_actor = owner_actor::extend<
   // Answered to the node with `held`.
   caf::reacts_to<atom::hold, uint64_t, uint64_t>>;
 
+/// Owns a span of the parameters in another process than the parameter server, and follows its decisions.
+using span_owner_actor = owner_actor::extend<
+  // Decisions, each once and in order.
+  caf::reacts_to<sequence_news>,
+  // An update of its span, before it is decided.
+  caf::reacts_to<span_update>>;
+
 /// Receives results: the director, or the node that stands for it.
 using reports_actor = caf::typed_actor<
   // Sums over the steps since the last row, from the shard that keeps the metrics.
@@ -120,7 +127,9 @@ using relay_actor = caf::typed_actor<
   // A replica on hold: its index, the round, and the first step it has not started.
   caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>,
   // A shard's state at a version that is to be checkpointed.
-  caf::reacts_to<shard_copy>>;
+  caf::reacts_to<shard_copy>,
+  // A parameter server's decisions, for the owners in other processes; what a task begins with, from one of these.
+  caf::reacts_to<sequence_news>, caf::reacts_to<given_vectors>>;
 
 /// An actor with a tensor exchange (tensor_messages.hpp): a node or the director.
 using tensor_actor = caf::typed_actor<
@@ -146,7 +155,9 @@ using node_actor = tensor_actor::extend<
   // An order of the other process's parameter server to a trainer of this one; its vectors come in pieces.
   caf::reacts_to<order_header>,
   // The result of an order of this process's parameter server; its vectors come in pieces.
-  caf::reacts_to<result_header>>;
+  caf::reacts_to<result_header>,
+  // The parameter server's decisions, for the owner here; how far an owner elsewhere is.
+  caf::reacts_to<sequence_news>, caf::reacts_to<span_progress>>;
 
 /// The director as the nodes see it.
 using director_link_actor = tensor_actor::extend_with<reports_actor>::extend<
@@ -192,6 +203,7 @@ using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   caf::reacts_to<contribution>, caf::reacts_to<boundary>, caf::reacts_to<segment_request>,
   caf::reacts_to<parameter_span>, caf::reacts_to<block_sums>,
   caf::reacts_to<atom::held, uint64_t, uint64_t, uint64_t>, caf::reacts_to<shard_copy>,
+  caf::reacts_to<given_vectors>,
   // The director's handle, and the incarnation under which this process joined over that link. The node monitors the
   // link from now on.
   caf::reacts_to<uint64_t, director_link_actor>,
@@ -296,6 +308,7 @@ using collective_meeting_actor = caf::typed_actor<
 //   synchronous         replicas    shards      replicas    replicas, shards
 //   solving             the solver  the solver  the solver
 //   parameter server    trainers    the server              trainers, server
+//     elsewhere         trainers    an owner of a span      trainers, span owner
 
 struct local_company {
   std::vector<worker_actor> workers; ///< replicas of a view, by index in the process
@@ -305,7 +318,8 @@ struct local_company {
   std::vector<replica_actor> replicas;
   std::vector<shard_actor> shards;
   std::vector<trainer_actor> trainers;
-  server_actor server; ///< null: elsewhere, or there is none
+  server_actor server;         ///< null: elsewhere, or there is none
+  span_owner_actor span_owner; ///< null: this process owns nothing, or has the server
 
   void add_worker(const step_member_actor& x) {
     workers.emplace_back(x);
@@ -326,6 +340,10 @@ struct local_company {
   void add(const server_actor& x) {
     owners.emplace_back(x);
     server = x;
+  }
+  void add(const span_owner_actor& x) {
+    owners.emplace_back(x);
+    span_owner = x;
   }
 };
 
@@ -348,6 +366,7 @@ CAF_ADD_TYPE_ID(troupe_handles, (troupe::links_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::tensor_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::trainer_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::server_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::span_owner_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::model_listener_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::parameters_coordinator_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::gradients_coordinator_actor))

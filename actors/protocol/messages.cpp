@@ -96,7 +96,7 @@ TROUPE_INSPECT(training_progress,
 TROUPE_INSPECT(training_finished,
                plain(f, "troupe.training_finished", x.version, x.reason, x.problem, x.failed,
                      x.failure, x.where, x.hint, x.end_version, x.seconds, x.history, x.reductions,
-                     x.replicas, x.is_best, x.nodes, x.replicas_here, x.lives, x.views,
+                     x.replicas, x.is_best, x.nodes, x.replicas_here, x.spans, x.lives, x.views,
                      x.replicas_lost, x.rollbacks, x.steps_again, x.wire, x.figures))
 
 } // namespace troupe

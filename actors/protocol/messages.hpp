@@ -28,6 +28,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -310,9 +311,10 @@ struct training_finished : recovery_figures {
   std::vector<replica_status> replicas; ///< by index; spares have zeros
   bool is_best = false; ///< `version` was kept as the best; training may have gone on beyond it
   uint64_t nodes = 0;   ///< processes that any view named
-  uint64_t replicas_here = 0; ///< in the last view
-  traffic wire;               ///< between processes
-  trainer_figures figures;    ///< work and waits of all replicas
+  uint64_t replicas_here = 0;              ///< in the last view
+  std::map<std::string, uint64_t> spans{}; ///< parameters that each process owned, in the last view
+  traffic wire;                            ///< between processes
+  trainer_figures figures;                 ///< work and waits of all replicas
 
   friend bool operator==(const training_finished&, const training_finished&) = default;
 };

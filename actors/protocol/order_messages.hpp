@@ -4,11 +4,15 @@
 // far as there is credit: by the order's number a gradient, a member's model and state; by its own number the model that
 // orders begin with, once to each process. Headers and pieces may be lost, come late, come twice, or overtake each other.
 // An order's number is unique in its term; a process that misses a part of an order asks for it.
+//
+// Other processes may own spans of the parameters. They follow the sequence of the parameter server's decisions, and
+// exchange their spans' vectors with the trainers' processes by the number of the task, which the sequence names.
 
 #pragma once
 
 #include "actors/protocol/cluster_messages.hpp"
 #include "coordinators/modes/federated_rounds.hpp"
+#include "coordinators/modes/span_model.hpp"
 #include "models/base/buffer.hpp"
 #include "models/optimizers/optimizer.hpp"
 
@@ -41,10 +45,12 @@ struct trainer_order {
   server_actor server;     ///< takes the answer
   uint64_t trainer = 0;    ///< the trainer's index, returned
   uint64_t ticket = 0;     ///< of this order alone; returned
+  uint64_t number = 0;     ///< of the task, in the sequence of decisions
   uint64_t member = 0;     ///< the slice of each step to train on; of clients the piece's number
   uint64_t first_step = 0; ///< of the job; of clients the round
   uint64_t step_count = 1; ///< >= 1
-  const_buffer parameters; ///< P
+  const_buffer
+    parameters; ///< P; to a trainer's stand-in: those of the parameter server's span, as all vectors
   std::optional<uint64_t>
     model;               ///< the parameters' number as a model; nothing: they are the member's own
   optimizer_state state; ///< the member's, read-only; unused for other tasks
@@ -79,7 +85,7 @@ struct evaluation_order {
   index_range chunks; ///< not none
 };
 
-/// A trainer of another process, in one of that process's lives.
+/// A trainer of another process, in one of that process's lives; or of this one, if other processes own spans.
 struct trainer_life {
   std::string process;
   uint64_t incarnation = 0;
@@ -95,7 +101,8 @@ struct order_header {
   uint64_t replica = 0; ///< among those of the process
   bool evaluates = false;
   // A trainer_order.
-  trainer_task task = trainer_task::gradient;
+  uint64_t task = 0; ///< its number: the key of its vectors, and of its result's
+  trainer_task kind = trainer_task::gradient;
   uint64_t trainer = 0; ///< the index by which the parameter server knows it
   uint64_t member = 0;
   uint64_t first_step = 0; ///< of an evaluation its version
@@ -124,7 +131,7 @@ TROUPE_INSPECTED(order_header);
 inline uint64_t result_vector_count(const order_header& x) {
   if (x.evaluates)
     return 0;
-  return x.task == trainer_task::clients ? 2 : x.vector_count + (x.model ? 1 : 0);
+  return x.kind == trainer_task::clients ? 2 : x.vector_count + (x.model ? 1 : 0);
 }
 
 /// A trainer's process -> the parameter server's process. An evaluation's sums go to the director instead, without
@@ -145,6 +152,50 @@ struct result_header {
 TROUPE_INSPECTED(client_figure);
 TROUPE_INSPECTED(result_header);
 
+// ---- Owners of spans in other processes (actors/orders/span_owner.hpp) ----
+
+/// The parameter server -> its node -> the nodes of other owners -> these: decisions, in the order of their positions.
+/// Sent again until the owner's process has them.
+struct sequence_news {
+  uint64_t term = 0;
+  std::vector<sequence_entry> entries;
+
+  friend bool operator==(const sequence_news&, const sequence_news&) = default;
+};
+
+template <>
+inline constexpr entry_kind last_of<entry_kind> = entry_kind::mark;
+
+TROUPE_INSPECTED(sequence_entry);
+TROUPE_INSPECTED(sequence_news);
+
+/// An owner's process -> the parameter server's process, when it changes, and again.
+struct span_progress {
+  uint64_t term = 0;
+  uint64_t shard = 0;          ///< index of the owner in the view
+  uint64_t position = 0;       ///< up to which the decisions have come
+  std::vector<uint64_t> whole; ///< tasks whose updates are here, and not decided
+
+  friend bool operator==(const span_progress&, const span_progress&) = default;
+};
+
+TROUPE_INSPECTED(span_progress);
+
+/// An owner -> its node: what a task begins with. Never crosses a wire.
+struct given_vectors {
+  uint64_t term = 0;
+  sequence_entry task;
+  span_vectors vectors;
+  uint64_t model = 0; ///< the number of the vectors' values, if they are a model's
+};
+
+/// A node -> its owner: a task's update, of the owner's span. Never crosses a wire.
+struct span_update {
+  uint64_t term = 0;
+  uint64_t number = 0; ///< of the task
+  span_vectors vectors;
+};
+
 /// A distant trainer -> its node: the parameter server's order for the trainer that it stands for. Never crosses a
 /// wire.
 struct distant_order {
@@ -157,6 +208,8 @@ struct distant_order {
 } // namespace troupe
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::distant_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::given_vectors)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::span_update)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::trainer_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::trainer_result)

@@ -8,6 +8,7 @@
 #include "actors/orders/parameter_server.hpp"
 #include "actors/orders/replay_policy.hpp"
 #include "actors/orders/rounds_policy.hpp"
+#include "actors/orders/span_owner.hpp"
 #include "actors/orders/trainer.hpp"
 #include "actors/run/job_data.hpp"
 #include "actors/run/private_run.hpp"
@@ -73,39 +74,39 @@ std::optional<release_options> releases_of(const job& resolved) {
   return release_options{ledger_of(resolved), budget_of(resolved), *resolved.privacy.clip_norm};
 }
 
-/// The parameter server's policy, and its span model.
-server_options server_of(const job& resolved, const trainer_options& trainers,
-                         const sequence_options& decisions) {
-  const auto& network = *trainers.training.network;
-  server_options result;
-  result.plan = trainers.plan;
-  if (trainers.clients) {
-    result.policy = std::make_shared<federated_policy>(federated_policy_options{
-      trainers.clients, trainers.hooks.clients_of_order, releases_of(resolved)});
-    result.make_span = [clients = trainers.clients](const const_buffer& initial) {
+/// What owners of spans of a job follow decisions with.
+span_maker span_maker_of(const job& resolved, const trainer_options& trainers) {
+  if (trainers.clients)
+    return [clients = trainers.clients](const const_buffer& initial, const index_range&) {
       return span_of(*clients, initial);
     };
-  } else if (resolved.training.strategy == strategy_kind::parameters) {
-    result.policy = std::make_shared<rounds_policy>(
-      rounds_policy_options{trainers.plan, local_rounds_of(resolved)});
-    result.make_span = [options = member_span_of(resolved)](const const_buffer& initial) {
+  if (resolved.training.strategy == strategy_kind::parameters)
+    return [options = member_span_of(resolved)](const const_buffer& initial, const index_range&) {
       return std::make_unique<merged_span>(options, initial);
     };
-  } else {
-    const auto options = asynchronous_of(resolved);
-    result.record = decisions.file;
-    if (decisions.replay)
-      result.policy = std::make_shared<replay_policy>(*decisions.replay);
-    else
-      result.policy = std::make_shared<gradients_policy>(options);
-    result.make_span = [options = span_options_of(options),
-                        changes = changes_of(resolved, network)](const const_buffer& initial) {
-      auto span = std::make_unique<gradient_span>(options);
-      span->begin(initial, changes);
-      return span;
-    };
-  }
-  return result;
+  return [options = span_options_of(asynchronous_of(resolved)),
+          changes = changes_of(resolved, *trainers.training.network)](const const_buffer& initial,
+                                                                      const index_range& elements) {
+    auto own = options;
+    own.first_element = elements.begin;
+    auto span = std::make_unique<gradient_span>(own);
+    span->begin(initial, changes);
+    return span;
+  };
+}
+
+/// The parameter server's policy.
+std::shared_ptr<server_policy> policy_of(const job& resolved, const trainer_options& trainers,
+                                         const sequence_options& decisions) {
+  if (trainers.clients)
+    return std::make_shared<federated_policy>(federated_policy_options{
+      trainers.clients, trainers.hooks.clients_of_order, releases_of(resolved)});
+  if (resolved.training.strategy == strategy_kind::parameters)
+    return std::make_shared<rounds_policy>(
+      rounds_policy_options{trainers.plan, local_rounds_of(resolved)});
+  if (decisions.replay)
+    return std::make_shared<replay_policy>(*decisions.replay);
+  return std::make_shared<gradients_policy>(asynchronous_of(resolved));
 }
 
 } // namespace
@@ -124,8 +125,21 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
   }
   // A timeline would reveal how long each client of a private run worked.
   const auto trace = is_private(resolved) ? nullptr : given.trace;
-  if (self_.shard_count > 0) {
-    auto server = server_of(resolved, options, given.decisions);
+  const auto size = network_->layout().size();
+  if (self_.shard_count > 0 && !given.has_server) {
+    span_owner_options owner{options.plan, size, span_maker_of(resolved, options),
+                             server_state_of(resolved), numbers_before_span(resolved.training)};
+    owner.trace = ring_of(trace, "span owner", "update", "model");
+    local_.add(given.owner_detached ? system.spawn<caf::detached>(span_owner, owner)
+                                    : system.spawn(span_owner, owner));
+  } else if (self_.shard_count > 0) {
+    server_options server;
+    server.plan = options.plan;
+    server.parameter_count = size;
+    server.policy = policy_of(resolved, options, given.decisions);
+    server.make_span = span_maker_of(resolved, options);
+    if (resolved.training.strategy == strategy_kind::gradients)
+      server.record = given.decisions.file;
     server.rows = options.rows->evaluated();
     server.hooks = options.hooks;
     server.saved = server_state_of(resolved);
@@ -134,7 +148,8 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
                      std::chrono::seconds{resolved.runtime.lease}};
     server.rows_of = rows_;
     server.trace = ring_of(trace, "server", "result", "order");
-    local_.add(system.spawn(parameter_server, server));
+    local_.add(given.owner_detached ? system.spawn<caf::detached>(parameter_server, server)
+                                    : system.spawn(parameter_server, server));
   }
   for (size_t i = 0; i < self_.replica_count; ++i) {
     options.gauge = new_gauge(given);
@@ -246,6 +261,10 @@ process::process(caf::actor_system& system, const job& resolved,
   if (for_node.kept)
     for_node.orders.slot_count = make_optimizer(resolved.optimizer)->slot_count();
   for_node.orders.own_start = resolved.merge.elastic_alpha.has_value();
+  if (is_federated(resolved.training)) // halves of words
+    for_node.orders.result_vectors = 2;
+  else if (resolved.training.strategy == strategy_kind::parameters)
+    for_node.orders.result_vectors = 1 + for_node.orders.slot_count;
   if (for_shards.whole_rule && for_shards.whole_rule->sum_count())
     for_node.block_numbers = block_number_count(*for_shards.whole_rule);
   else if (changes.norm_max() > 0 && !has_server(resolved.training))

@@ -111,6 +111,7 @@ void fill_figures(training_summary& summary, const training_finished& finished,
     summary.steps_executed = std::max(summary.steps_executed, replica.steps_executed);
     summary.samples_by_replica.push_back(replica.sample_count);
   }
+  summary.spans_by_node = finished.spans;
   static_cast<recovery_figures&>(summary) = finished;
   for (const auto& [kind, name] : name_table<tensor_kind>::entries)
     if (const auto bytes = finished.wire.bytes_sent[static_cast<size_t>(kind)]; bytes > 0)

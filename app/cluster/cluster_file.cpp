@@ -163,12 +163,20 @@ public:
       if (added.listen.empty())
         added.listen = added.address;
       result.places.push_back(place_text(path_, node.place_of("address")));
+      // In these modes a lost worker costs its task alone: only who asks for it owns a part of the model.
+      if (has_server(draft_.value.training) && !node.keys.contains("node.shards"))
+        added.shard_count = 0;
+    }
+    const auto& job = draft_.value;
+    if (has_server(job.training)) {
+      const bool asks = result.plan.can_lose_spans();
+      result.plan = result.plan.with_server(has_one_owner(job));
+      result.has_idle_shards = asks && !result.plan.can_lose_spans();
     }
     draft_.value.training.replicas = groups_of(draft_.value.parallel, replica_count());
     result.tls = tls();
-    draft_.value.checkpoint.by_default = result.plan.can_lose_spans() &&
-                                         !draft_.places.by_key.contains("checkpoint.every_steps") &&
-                                         !has_server(draft_.value.training);
+    draft_.value.checkpoint.by_default =
+      result.plan.can_lose_spans() && !draft_.places.by_key.contains("checkpoint.every_steps");
     result.job = {std::move(draft_.value), std::move(draft_.places)};
     return result;
   }

@@ -127,7 +127,8 @@ node_keys make_node_schema() {
            "leads the run and writes its files; exactly one node does");
   node.add("replicas", &x::replica_count, within(0, actors_max), "actors that compute gradients");
   node.add("shards", &x::shard_count, within(0, actors_max),
-           "actors that own a part of the parameters and its optimizer state");
+           {"actors that own a part of the parameters and its optimizer state",
+            "1; 0 in modes with a parameter server, but for the director"});
   node.add("memory", &x::memory_bytes,
            std::make_shared<optional_type<uint64_t>>(std::make_shared<amount_type<uint64_t>>(
              "size", &memory_size_of, &memory_size_text, "\"512 MiB\" or \"8 GiB\"")),

@@ -30,10 +30,10 @@ std::pair<loaded_job, cluster_plan> load(const show_arguments& arguments) {
 int show_plan(const show_arguments& arguments) {
   const auto [loaded, cluster] = load(arguments);
   const auto run = plan_run(loaded, cluster);
-  if (!run.replicas)
-    throw failure(failure_code::bad_job,
-                  "each replica of this mode has a whole model: there is nothing to plan",
-                  "training", "leave --plan out");
+  if (!run.replicas) { // each replica of this mode has a whole model
+    print_result(arguments.json ? plan_json(run.processes) : plan_report(run.processes));
+    return 0;
+  }
   print_result(arguments.json ? plan_json(*run.replicas) : plan_report(*run.replicas));
   for (const auto& warning : run.replicas->warnings)
     print_message("troupe: warning: " + warning + '\n');

@@ -125,6 +125,10 @@ constexpr const char* warning_without_checkpoints =
   "troupe: warning: no checkpoints are written: when a node with shards is lost, training starts "
   "from version 0. Leave out checkpoint.every_steps = 0, or give shards to the director alone\n";
 
+constexpr const char* warning_of_idle_shards =
+  "troupe: warning: this mode needs sums over all parameters: the director's node owns them all, "
+  "and shards of other nodes have nothing to do\n";
+
 // Also under --quiet: other machines than planned did the work.
 void warn_of_missing(const cluster_plan& plan, size_t took_part) {
   const auto expected = static_cast<size_t>(
@@ -136,9 +140,10 @@ void warn_of_missing(const cluster_plan& plan, size_t took_part) {
 
 int lead(const chosen_node& here, const node_arguments& arguments) {
   const auto& asked = here.cluster.job.value;
-  if (here.cluster.plan.can_lose_spans() && !asked.checkpoint.are_written() &&
-      !has_server(asked.training))
+  if (here.cluster.plan.can_lose_spans() && !asked.checkpoint.are_written())
     print_message(warning_without_checkpoints);
+  if (here.cluster.has_idle_shards)
+    print_message(warning_of_idle_shards);
   const auto train = [&](const job& x, training_inputs inputs) {
     auto result = *take_part(here, arguments, x, std::move(inputs)).training;
     warn_of_missing(here.cluster.plan, result.summary.nodes);

@@ -103,24 +103,23 @@ std::string replica_table(const parallel_plan& plan) {
 }
 
 /// The causes for which any process needs bytes.
-std::vector<memory_cause> causes_of(const parallel_plan& plan) {
+std::vector<memory_cause> causes_of(const std::vector<process_plan>& processes) {
   std::vector<memory_cause> result;
   for (const auto& [cause, name] : name_table<memory_cause>::entries)
-    if (std::ranges::any_of(plan.processes, [cause = cause](const process_plan& x) {
-          return x.memory.of(cause) > 0;
-        }))
+    if (std::ranges::any_of(
+          processes, [cause = cause](const process_plan& x) { return x.memory.of(cause) > 0; }))
       result.push_back(cause);
   return result;
 }
 
-std::string process_table(const parallel_plan& plan) {
-  const auto causes = causes_of(plan);
+std::string process_table(const std::vector<process_plan>& processes) {
+  const auto causes = causes_of(processes);
   std::vector<std::string> head{"process", "window"};
   for (const auto cause : causes)
     head.emplace_back(name_of(cause));
   head.insert(head.end(), {"in all", "limit"});
   text_table table{1, head};
-  for (const auto& x : plan.processes) {
+  for (const auto& x : processes) {
     std::vector<std::string> row{name_of(x), bytes_text(x.window * sizeof(float))};
     for (const auto cause : causes)
       row.push_back(bytes_text(x.memory.of(cause)));
@@ -208,8 +207,20 @@ std::string plan_report(const parallel_plan& plan) {
                             fmt::join(plan.widths, "-"), plan.parameter_count, plan.part_count,
                             plan.slice_count, plan.shape.data, plan.shape.tensor,
                             plan.shape.pipeline, percent(plan.bubble), plan.imbalance);
-  return result + segment_table(plan) + '\n' + replica_table(plan) + '\n' + process_table(plan) +
-         '\n' + (is_cluster(plan) ? process_link_table(plan) : link_table(plan));
+  return result + segment_table(plan) + '\n' + replica_table(plan) + '\n' +
+         process_table(plan.processes) + '\n' +
+         (is_cluster(plan) ? process_link_table(plan) : link_table(plan));
+}
+
+std::string plan_report(const std::vector<process_plan>& processes) {
+  return process_table(processes);
+}
+
+std::string plan_json(const std::vector<process_plan>& processes) {
+  json object{{"processes", json::array()}};
+  for (const auto& x : processes)
+    object["processes"].push_back(process_object(x));
+  return one_line(object);
 }
 
 std::string plan_json(const parallel_plan& plan) {

@@ -4,10 +4,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe {
 
 struct parallel_plan;    // coordinators/parallel/parallel_plan.hpp
+struct process_plan;     // coordinators/parallel/process_plan.hpp
 struct training_summary; // data/records/training_record.hpp
 
 /// A plan in aligned tables: segments, replicas, processes, and links: of processes, where there are several, else
@@ -16,6 +18,10 @@ std::string plan_report(const parallel_plan& plan);
 
 /// The same as one JSON object on a line; ranges are [begin, end), bytes in full.
 std::string plan_json(const parallel_plan& plan);
+
+/// The memory of processes alone, where each replica has a whole model.
+std::string plan_report(const std::vector<process_plan>& processes);
+std::string plan_json(const std::vector<process_plan>& processes);
 
 /// A run that ended, in a few lines of name and value; figures that were not measured are left out.
 std::string run_report(const training_summary& summary);

@@ -154,17 +154,32 @@ constexpr uint64_t checkpoint_copies = 3;
 } // namespace
 
 memory_need need_of_whole_models(const job& resolved, const data_shape& shape, size_t replica_count,
-                                 bool keeps) {
+                                 const owned_part& own) {
   const auto size = size_of(resolved, shape);
   const auto& training = resolved.training;
   const auto slots = optimizer_value_count(resolved.optimizer);
-  const auto of_models = [&](uint64_t count) {
+  const auto of_whole = [&](uint64_t count) {
     return floats(saturated_product(count, size.parameters));
   };
+  const auto of_models = [&](uint64_t count) { // of the part that it owns
+    const auto owners = std::max<uint64_t>(own.owner_count, 1);
+    return floats(saturated_product(count, (size.parameters + owners - 1) / owners));
+  };
   memory_need result;
-  result.add(memory_cause::parameters, of_models(2));
-  result.add(memory_cause::gradients, of_models(replica_count + 1));
-  if (keeps) {
+  if (replica_count > 0 || own.owner_count <= 1) {
+    // Tasks of asynchronous training begin with different versions.
+    const bool is_apart = training.consistency != consistency_kind::synchronous;
+    result.add(memory_cause::parameters,
+               of_whole(is_apart ? std::max<uint64_t>(replica_count + 1, 2) : 2));
+    result.add(memory_cause::gradients, of_whole(replica_count + 1));
+  }
+  if (own.owner_count > 1)
+    result.add(memory_cause::parameters, of_models(3));
+  if (own.owner_count > 0) {
+    if (has_server(training)) {
+      result.add(memory_cause::parameters, of_models(own.other_workers));
+      result.add(memory_cause::gradients, of_models(own.other_workers));
+    }
     const auto members = training.members.value_or(0);
     if (training.strategy == strategy_kind::federated) { // a sum of 64-bit words for each group
       const auto& federated = resolved.federated;

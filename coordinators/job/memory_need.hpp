@@ -97,13 +97,20 @@ std::string need_text(const memory_need& need);
 /// What people may do to need less.
 std::string remedy_for(const memory_need& need);
 
+/// What a process owns of a job's parameters where a parameter server decides, or a solver does.
+struct owned_part {
+  size_t owner_count = 0;   ///< that own equal parts, this process among them; 0: it owns none
+  size_t other_workers = 0; ///< replicas of other processes
+};
+
 /// What a process needs whose replicas have whole models each: of a job that a parameter server leads, or of a
-/// solver. `keeps`: the parameter server is there. With P parameters, s values an optimizer keeps for each, r
-/// replicas, h rows of a slice, u outputs of all layers: 8 P for parameters, 4 (r + 1) P for gradients, 12 r
-/// h u for activations; the parameter server has 4 s P and of each member 4 (1 + s) P beside. Solvers have a square
-/// matrix of doubles instead.
+/// solver. With P parameters, s values an optimizer keeps for each, r replicas, h rows of a slice, u outputs of all
+/// layers: 8 P for parameters (asynchronously 4 (r + 1) P) and 4 (r + 1) P for gradients if it has replicas or owns all,
+/// 12 r h u for activations.
+/// An owner has, of its part, 4 s P, of each member 4 (1 + s) P, and an update and a version for each worker elsewhere.
+/// Solvers have a square matrix of doubles instead.
 memory_need need_of_whole_models(const job& resolved, const data_shape& shape, size_t replica_count,
-                                 bool keeps);
+                                 const owned_part& own);
 
 /// Bytes of all rows, which every process has.
 uint64_t bytes_of_rows(const data_shape& shape);

@@ -259,6 +259,20 @@ state_shape server_state_of(const job& resolved) {
            : state_shape{};
 }
 
+size_t numbers_before_span(const training_options& x) {
+  return is_asynchronous(x) ? 0 : 1;
+}
+
+// Noise depends on all words before it. Distances and norms are sums over all elements.
+bool has_one_owner(const job& resolved) {
+  using enum merge_rule;
+  const auto rule = resolved.merge.members.rule;
+  const bool has_distances = rule == krum || rule == multi_krum || rule == geometric_median;
+  if (is_asynchronous(resolved.training))
+    return resolved.optimizer.clip_norm > 0;
+  return has_distances || is_private(resolved);
+}
+
 std::vector<merge_rule> merge_rules_of_jobs() {
   using enum merge_rule;
   return {average, weighted, median, trimmed_mean, krum, multi_krum, geometric_median};

@@ -77,6 +77,12 @@ bool is_version_of_longer_runs(const job& resolved, const timeline& plan, uint64
 /// synchronous training.
 state_shape server_state_of(const job& resolved);
 
+/// Of these numbers: those before the ones of the span model (coordinators/modes/span_model.hpp).
+size_t numbers_before_span(const training_options& x);
+
+/// True for a mode whose parameters cannot be cut into spans with an owner each: it needs sums over all of them.
+bool has_one_owner(const job& resolved);
+
 /// What a job may say of merging: rules and weightings that need nothing but what members hand in,
 /// their models and how many rows these were trained on. A merger in an application knows more.
 std::vector<merge_rule> merge_rules_of_jobs();

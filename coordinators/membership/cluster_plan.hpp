@@ -76,12 +76,22 @@ struct cluster_plan {
       nodes, [](const cluster_node& x) { return !x.is_director && x.shard_count > 0; });
   }
 
-  /// The plan of a run where one actor, the parameter server, owns all parameters. It lies in the
-  /// director's process, which no run outlives. Any other node without replicas is a spare.
-  cluster_plan with_server() const {
+  /// The plan of a run where an actor of the director's process, the parameter server, makes all decisions; no run
+  /// outlives that process. It owns all parameters, or a span of them: one more has each node with shards, unless the
+  /// mode needs one owner.
+  cluster_plan with_server(bool has_one_owner) const {
     auto result = *this;
     for (auto& node : result.nodes)
-      node.shard_count = node.is_director ? 1 : 0;
+      node.shard_count = node.is_director ? 1
+                         : has_one_owner  ? 0
+                                          : std::min<size_t>(node.shard_count, 1);
+    return result;
+  }
+  /// The director is the first node: with fewer blocks of parameters than shards it has one still.
+  cluster_plan with_director_first() const {
+    auto result = *this;
+    std::stable_partition(result.nodes.begin(), result.nodes.end(),
+                          [](const cluster_node& x) { return x.is_director; });
     return result;
   }
 

@@ -220,7 +220,9 @@ bool membership_rule::is_too_few() const {
 }
 
 bool membership_rule::lacks_shard() const {
-  return phase_ != phase::running &&
+  if (phase_ == phase::running)
+    return false;
+  return (!options_.decider.empty() && !is_present(options_.decider)) ||
          std::ranges::all_of(present(), [](const member& who) { return who.shard_count == 0; });
 }
 

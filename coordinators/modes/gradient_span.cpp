@@ -70,7 +70,7 @@ bool gradient_span::apply(size_t count) {
   auto step = rule_->begin_step(optimizer_step_, sample_count, options_.way);
   // Exactly 1 when all scales are. The rate is scaled, not the gradient: Adam would not notice that.
   step.learning_rate *= static_cast<float>(scale_sum / static_cast<double>(sample_count));
-  gradient_changes changes{&changes_};
+  gradient_changes changes{&changes_, options_.first_element};
   buffer reduced;
   if (changes_.norm_max() > 0) {
     reduced = pool_->acquire();

@@ -24,7 +24,8 @@ struct gradient_span_options {
   optimizer_options optimizer = {};
   direction way = direction::descent;
   std::optional<delay_compensation_options> compensation = std::nullopt;
-  size_t held_max = 0; ///< gradients that may be held when it is saved
+  size_t held_max = 0;        ///< gradients that may be held when it is saved
+  uint64_t first_element = 0; ///< of the span, among all parameters
 };
 
 class gradient_span final : public span_model {

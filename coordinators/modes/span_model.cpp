@@ -26,8 +26,11 @@ bool sequence_follower::follow(const sequence_entry& entry) {
   position_ = entry.position;
   switch (entry.kind) {
   case entry_kind::give:
-    require_in_order(!open_.contains(entry.number), entry, "it was given before");
-    open_[entry.number] = {model_->give(entry), model_number()};
+    require_in_order(open_.contains(entry.number) || !entry.evaluates || entry.worker.empty(),
+                     entry, "its version is gone");
+    if (!open_.contains(entry.number))
+      open_[entry.number] = entry.evaluates ? task{{model_->parameters(), {}}, evaluated().number}
+                                            : task{model_->give(entry), model_number()};
     break;
   case entry_kind::take: {
     require_in_order(open_.erase(entry.number) > 0, entry, "it is not open");
@@ -39,12 +42,14 @@ bool sequence_follower::follow(const sequence_entry& entry) {
   case entry_kind::drop:
     require_in_order(open_.erase(entry.number) > 0, entry, "it is not open");
     updates_.erase(entry.number);
-    model_->drop(entry);
+    if (!entry.evaluates)
+      model_->drop(entry);
     break;
   case entry_kind::close:
     ++closed_count_;
     return model_->close(entry);
   case entry_kind::pass:
+  case entry_kind::mark:
     break;
   }
   return true;

@@ -14,8 +14,11 @@
 //   drop n   none will count: late, refused, or its worker is lost
 //   close    a new model is made of the updates in place
 //   pass     a step without an update
+//   mark     something is due at exactly this version: the hash of a row, a copy for a checkpoint
 //
-// An update is put here before it is taken (`put`): who decides knows that it is here whole.
+// An update is put here before it is taken (`put`): who decides knows that it is here whole. What a version is
+// evaluated with is a task of its own (`evaluation_of`): it is given when the version is made, and again for each
+// process that evaluates.
 
 #pragma once
 
@@ -27,12 +30,18 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace troupe {
 
-enum class entry_kind : uint8_t { give, take, drop, close, pass };
+enum class entry_kind : uint8_t { give, take, drop, close, pass, mark };
+
+/// The number of a task to evaluate a version: none of an update's.
+inline constexpr uint64_t evaluation_of(uint64_t version) {
+  return uint64_t{1} << 63 | version;
+}
 
 struct sequence_entry {
   entry_kind kind = entry_kind::give;
@@ -47,6 +56,11 @@ struct sequence_entry {
   uint64_t attempt = 0;      ///< close: of a private round
   bool is_void = false;      ///< close: the updates in place are forgotten, nothing moves
   bool is_late = false;      ///< drop: the update is here, and comes too late
+  bool evaluates = false;    ///< give, drop: of an evaluation
+  bool is_row = false;       ///< mark: the history has a row of this version
+  bool is_saved = false;     ///< mark: a checkpoint has this version
+  uint64_t version = 0;      ///< of the history, after it
+  std::string worker = {};   ///< give: the process that computes; empty: none yet
 
   friend bool operator==(const sequence_entry&, const sequence_entry&) = default;
 };
@@ -54,15 +68,28 @@ struct sequence_entry {
 /// The entries that were written and not applied yet.
 class sequence {
 public:
+  /// From this version of the history on.
+  explicit sequence(uint64_t version = 0) : version_(version) {}
+
   /// At the next position.
   void write(sequence_entry entry) {
     entry.position = ++last_;
     entries_.push_back(entry);
   }
-  std::vector<sequence_entry> take() { return std::exchange(entries_, {}); }
+  bool is_empty() const { return entries_.empty(); }
+  /// They lead to this version.
+  std::vector<sequence_entry> take(uint64_t version) {
+    for (auto& entry : entries_)
+      entry.version = version_;
+    if (!entries_.empty())
+      entries_.back().version = version;
+    version_ = version;
+    return std::exchange(entries_, {});
+  }
 
 private:
   std::vector<sequence_entry> entries_;
+  uint64_t version_; ///< of the last call
   uint64_t last_ = 0;
 };
 
@@ -81,6 +108,7 @@ struct numbered_model {
 };
 
 /// The vectors of one mode. `sequence_follower` calls it: each task is given once, and taken or dropped once.
+/// Evaluations are the follower's alone.
 class span_model {
 public:
   span_model() = default;
@@ -119,8 +147,8 @@ public:
   /// The update of an open task is here. Of a task that is not open it is forgotten; a second one replaces the first.
   void put(uint64_t number, span_vectors update);
 
-  /// False: a `close` whose model would not be finite. Throws std::logic_error for an entry that is not the next one, a
-  /// task that is not open, or an update that is not here.
+  /// False: a `close` whose model would not be finite. A task that is given once more has the same vectors. Throws
+  /// std::logic_error for an entry that is not the next one, a task that is not open, or an update that is not here.
   bool follow(const sequence_entry& entry);
 
   /// What an open task began with.

@@ -247,16 +247,22 @@ std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& 
   const bool is_solver = scope_of(resolved.optimizer.kind) == optimizer_scope::solver;
   if (!is_solver && !has_server(resolved.training))
     return plan_of(resolved, shape, *make_model(resolved, shape), options).processes;
+  cluster_plan cluster;
+  cluster.nodes = options.nodes.empty() ? one_process(resolved) : options.nodes;
+  if (!options.nodes.empty())
+    cluster = cluster.with_server(is_solver || has_one_owner(resolved));
+  const auto owners = static_cast<size_t>(
+    std::ranges::count_if(cluster.nodes, [](const auto& x) { return x.shard_count > 0; }));
   std::vector<process_plan> result;
-  for (const auto& node : options.nodes.empty() ? one_process(resolved) : options.nodes) {
-    const bool keeps = node.is_director || options.nodes.empty();
+  for (const auto& node : cluster.nodes)
     result.push_back({node.name,
                       {},
                       {},
                       0,
-                      need_of_whole_models(resolved, shape, node.replica_count, keeps),
+                      need_of_whole_models(resolved, shape, node.replica_count,
+                                           {node.shard_count > 0 ? owners : 0,
+                                            cluster.replica_count() - node.replica_count}),
                       node.memory_bytes});
-  }
   return result;
 }
 

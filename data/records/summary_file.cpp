@@ -94,6 +94,7 @@ void each_summary_figure(Run& x, Function f) {
   f("stopped_by", x.stopped_by);
   f("rate_reductions", x.rate_reductions, none_is::left_out);
   f("samples_by_replica", x.samples_by_replica);
+  f("spans_by_node", x.spans_by_node);
   f("steps_executed", x.steps_executed);
   f("lives", x.lives);
   f("views", x.views);

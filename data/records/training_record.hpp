@@ -103,14 +103,23 @@ struct asked_figures {
   std::vector<uint64_t> rate_reductions{};
 };
 
+/// Where a run was.
+struct placement_record {
+  size_t nodes = 1;
+  std::map<std::string, uint64_t> spans_by_node{}; ///< parameters that each node owns at the end
+};
+
 /// The object that `--json` prints and summary.json holds. Its results are those of the history's row of the
 /// result.
-struct training_summary : result_figures, recovery_figures, asked_figures, wire_record {
+struct training_summary : result_figures,
+                          recovery_figures,
+                          asked_figures,
+                          wire_record,
+                          placement_record {
   std::string job;      ///< its name
   std::string strategy; ///< "gradients"
   size_t replicas = 0;
   size_t slices = 0;
-  size_t nodes = 1;
   uint64_t steps = 0; ///< of the result: its version, which may be below the one training ended at
   size_t epochs = 0;  ///< finished ones
   uint64_t samples = 0; ///< training rows of all steps up to the version training ended at

@@ -29,7 +29,7 @@ cluster=$PWD/troupe-$SLURM_JOB_ID.toml
   for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
     printf '[[node]]\nname = "%s"\naddress = "%s:%s"\nlisten = "0.0.0.0:%s"\n' \
       "${host%%.*}" "$host" "$port" "$port"
-    printf 'replicas = %s\nshards = 1\ndirector = %s\n' "${SLURM_CPUS_PER_TASK:-1}" "$director"
+    printf 'replicas = %s\ndirector = %s\n' "${SLURM_CPUS_PER_TASK:-1}" "$director"
     director=false
   done
 } > "$cluster"

@@ -69,7 +69,9 @@ private:
 class state_loader {
 public:
   /// Of a shape that its reader knows: see state_shape. It must outlive the loader.
-  explicit state_loader(const saved_state& from) : from_(from) {}
+  /// `first_number`: where its reader's numbers begin.
+  explicit state_loader(const saved_state& from, size_t first_number = 0)
+    : from_(from), next_number_(first_number) {}
 
   /// The next one. Throws std::invalid_argument when there is none, std::out_of_range for a number
   /// that is none of a count.
@@ -81,7 +83,7 @@ public:
 private:
   const saved_state& from_;
   size_t next_vector_ = 0;
-  size_t next_number_ = 0;
+  size_t next_number_;
 };
 
 } // namespace troupe

@@ -3,7 +3,7 @@
     python3 tests/scripts/cluster_modes_test.py BUILD_FOLDER SOURCE_FOLDER [TRIALS] [SEED] [TEST]...
 
 Three `troupe node` processes train the digits as examples/async.toml, examples/local_sgd.toml and
-examples/federated_digits.toml say. In each mode a worker is killed, stands still for a while, or comes late, TRIALS (1) times at
+examples/federated_digits.toml say, with one owner of the parameters or several. In each mode a worker is killed, stands still for a while, or comes late, TRIALS (1) times at
 points drawn from SEED (printed). Rounds have the bits of `troupe train` whatever befell; the
 other modes reach their accuracy, and every gradient is accounted for. The last line says how long it
 took from a kill until an epoch was trained without the killed one.
@@ -29,9 +29,11 @@ ASYNC = os.path.join(SOURCE, "examples", "async.toml")
 ROUNDS = os.path.join(SOURCE, "examples", "local_sgd.toml")
 FEDERATED = os.path.join(SOURCE, "examples", "federated_digits.toml")
 ACCURACY_MIN = 0.95
-# (replicas, shards) of the director's node and of two workers; a parameter server needs no shards.
-PEERS = [(1, 1), (1, 1), (1, 1)]
-PLACEMENTS = [[(2, 1)], [(1, 1), (1, 0)], [(0, 1), (1, 0), (2, 0)], [(2, 0), (1, 1), (3, 1)]]
+# (replicas, shards) of the director's node, which has the parameter server, and of two others: workers, or owners of
+# spans besides.
+PEERS = [(1, 1), (1, 0), (1, 0)]
+OWNERS = [(1, 1), (1, 1), (1, 1)]
+PLACEMENTS = [[(2, 1)], [(1, 1), (1, 0)], [(0, 1), (1, 0), (2, 0)], OWNERS, [(2, 0), (0, 2), (3, 1), (1, 0)]]
 MODES = ['"asynchronous"', "{ staleness = 2 }", "{ first = 2 }", "{ lag = 1.5 }"]
 SITES = """[data]
 file = "rows.csv"
@@ -127,7 +129,7 @@ class ClusterModes(EqualRuns):
         else:
             self.expect_learned(result, cluster)
 
-    def long_run(self, mode, befall, **options):
+    def long_run(self, mode, befall, shapes=PEERS, expect=None, **options):
         """One that lasts; what befalls it does so at an epoch drawn from its first half."""
         epochs = LONG.get("rounds" if mode is None else mode, LONG["asynchronous"])
         begin = self.random.randint(epochs // 20, epochs // 2)
@@ -135,14 +137,14 @@ class ClusterModes(EqualRuns):
         def befall_then(cluster):
             self.assertTrue(cluster.wait_for_epoch(begin), cluster.messages())
             befall(cluster)
-        result, cluster = self.play(PEERS, mode, epochs, befall_then, **options)
-        self.expect_equal_or_learned(mode, result, cluster)
+        result, cluster = self.play(shapes, mode, epochs, befall_then, **options)
+        (expect or self.expect_equal_or_learned)(mode, result, cluster)
         return result, cluster
 
     def test_every_mode_learns_on_three_nodes(self):
-        for mode in MODES:
-            with self.subTest(mode=mode):
-                result, cluster = self.play(PEERS, mode, 20)
+        for mode, shapes in [*((mode, PEERS) for mode in MODES), (MODES[0], OWNERS), (MODES[2], OWNERS)]:
+            with self.subTest(mode=mode, shapes=shapes):
+                result, cluster = self.play(shapes, mode, 20)
                 self.expect_learned(result, cluster)
                 self.expect_good_ends(cluster)
                 self.assertEqual((result["nodes"], result["replicas"]), (3, 3))
@@ -157,9 +159,10 @@ class ClusterModes(EqualRuns):
                 self.expect_good_ends(cluster)
 
     def test_federated_rounds_have_the_same_bits_wherever_clients_train(self):
-        for shapes in [[(2, 1)], [(1, 1), (1, 0)], [(0, 1), (1, 0), (2, 0)]]:
+        for shapes in [[(2, 1)], [(1, 1), (1, 0)], [(0, 1), (1, 0), (2, 0)], [(0, 1), (1, 1), (2, 0), (0, 1)]]:
             with self.subTest(shapes=shapes):
                 result, cluster = self.play(shapes, "federated", 40)
+                self.expect_spans(result, shapes)
                 self.expect_equal_federated(result, cluster, 40)
                 self.expect_good_ends(cluster)
 
@@ -184,6 +187,37 @@ class ClusterModes(EqualRuns):
                 self.expect_loss(result, cluster)
                 self.expect_good_ends(cluster, lost=["left"])
                 self.note_resumption(cluster, times[-1])
+
+    def expect_spans(self, result, shapes):
+        """Who has shards has an equal part of the parameters, in blocks of 4096."""
+        owners = sum(1 for i, (_, shards) in enumerate(shapes) if i == 0 or shards > 0)
+        sizes = result["spans_by_node"].values()
+        self.assertEqual(len(sizes), min(owners, -(-sum(sizes) // 4096)))
+        self.assertLessEqual(max(sizes) - min(sizes), 4096)
+
+    def test_a_killed_owner_costs_the_steps_since_the_last_checkpoint(self):
+        def kill(cluster):
+            cluster.processes["left"].signal(signal.SIGKILL)
+
+        def expect(mode, result, cluster):
+            if mode == MODES[0]:  # steps since the checkpoint are done again
+                self.assertGreaterEqual(result["test_accuracy"], ACCURACY_MIN, cluster.messages())
+            else:
+                self.expect_equal_or_learned(mode, result, cluster)
+            self.assertGreaterEqual(result["rollbacks"], 1, cluster.messages())
+            self.assertEqual(set(result["spans_by_node"]), {DIRECTOR, "right"})
+        for mode in [MODES[0], None, "federated"] * TRIALS:
+            with self.subTest(mode=mode):
+                result, cluster = self.long_run(mode, kill, OWNERS, expect, more=CHECKPOINTS)
+                self.expect_loss(result, cluster)
+                self.expect_good_ends(cluster, lost=["left"])
+
+    def test_what_needs_sums_over_all_parameters_has_one_owner(self):
+        more = '[merge]\nrule = "krum"\nouter = "replace"\nouter_momentum = 0\n'
+        result, cluster = self.play(OWNERS, None, 10, more=more)
+        self.expect_good_ends(cluster)
+        self.assertEqual(set(result["spans_by_node"]), {DIRECTOR})
+        self.assertIn("the director's node owns them all", cluster.messages())
 
     def test_a_worker_that_stood_still_comes_back(self):
         def freeze(cluster):

@@ -197,6 +197,30 @@ every_steps = 0
 """
 
 
+# Eight workers of an asynchronous run, in processes that own a quarter each; or the first one owns all.
+OWNERS = [(2, 1)] * 4
+ONE_OWNER = [(2, 1)] + [(2, 0)] * 3
+ASYNCHRONOUS = """[data]
+synthetic = "classification"
+rows = 192
+features = 64
+classes = 4
+[model]
+kind = "neural-network"
+hidden = [2560, 2560, 2560]
+[optimizer]
+kind = "adam"
+learning_rate = 0.001
+[training]
+consistency = "asynchronous"
+batch_size = 8
+steps = 48
+epochs = 48
+[checkpoint]
+every_steps = 0
+"""
+
+
 class BeyondMemory(CommandTest):
     """The limit of address space is what the plan says the largest of three processes takes, and what
     any process has of it without using it."""
@@ -206,10 +230,13 @@ class BeyondMemory(CommandTest):
         return {x["name"]: x["bytes"] for x in self.result_of("config", "show", file, "--plan")["processes"]}
 
     def cluster(self, split, limit=None):
-        nodes = nodes_on_loopback([(1, 1)] * 3)
+        return self.cluster_of([(1, 1)] * 3, f"[parallel]\n{SPLITS[split][0]}\n", limit)
+
+    def cluster_of(self, shapes, settings, limit=None):
+        nodes = nodes_on_loopback(shapes)
         for node in nodes:
             node.wrapper = ["prlimit", f"--as={limit}"] if limit else []
-        text = cluster_text(nodes, f"[parallel]\n{SPLITS[split][0]}\n[runtime]\nthreads = 1\n",
+        text = cluster_text(nodes, settings + "[runtime]\nthreads = 1\n",
                             timeouts(10 * SLOWNESS, 30), self.folder / "job.toml")
         return Cluster(text, nodes, (), self.folder)
 
@@ -232,6 +259,25 @@ class BeyondMemory(CommandTest):
         watcher.join()
         self.assertIn("parameters_sha256", result, cluster.messages())
         return result, peaks
+
+    def test_eight_workers_own_what_fits_no_parameter_server(self):
+        self.write("job.toml", ASYNCHRONOUS)
+        with self.cluster_of(OWNERS, "") as cluster:
+            planned = self.planned(cluster.file)
+        limit = max(planned.values()) + ADDRESS_SPACE
+        with self.cluster_of(ONE_OWNER, "") as cluster:
+            refused = finished("prlimit", f"--as={limit}", TROUPE, "node", cluster.file, "--name", "main", "--json",
+                               "--quiet", code=78, cwd=self.folder)
+            self.assertIn("memory", json.loads(refused.stdout)["error"]["what"])
+        with self.cluster_of(OWNERS, "", limit) as cluster:
+            result, peaks = self.peaks_of(cluster)
+            print(f"asynchronous: limit {limit >> 20} MiB; " + ", ".join(
+                f"{name} planned {planned[name] >> 20}, took {peaks[name] >> 20} MiB" for name in peaks), flush=True)
+            self.assertEqual(result["steps"], 48)
+            self.assertEqual(len(result["spans_by_node"]), len(OWNERS))
+            self.assertEqual(result["replicas"], 8)
+            for name, peak in peaks.items():
+                self.assertLess(peak, PLAN_FACTOR_MAX * planned[name], name)
 
     def test_three_processes_train_what_fits_none(self):
         trained = None

@@ -79,6 +79,7 @@ std::optional<failure> cluster::boot_director() {
   for (const auto& plan : options_.machines)
     options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
   if (has_server(job_.resolved.training)) { // as in a real cluster: each replica has a part
+    options.membership.decider = options_.machines.front().name;
     options.membership.slice_count = 0;
     for (const auto& plan : options_.machines)
       options.membership.slice_count += plan.replica_count;
@@ -128,6 +129,10 @@ std::optional<failure> cluster::boot_director() {
   return std::nullopt;
 }
 
+bool cluster::decides(size_t index) const {
+  return index == 0 && has_server(job_.resolved.training);
+}
+
 void cluster::boot_process(size_t index, size_t lacking) {
   const auto machine = machine_of(index);
   world_.boot(machine);
@@ -140,6 +145,7 @@ void cluster::boot_process(size_t index, size_t lacking) {
       options.self.shard_count = std::max(options.self.shard_count, other.shard_count);
     }
   options.self.replica_count -= lacking;
+  options.has_server = decides(index);
   options.listeners.on_misfit = [this, index](const std::string& why) {
     world_.trace(options_.machines[index].name + " ends: " + why);
     world_.after(duration{0}, [this, index] {

@@ -59,6 +59,8 @@ public:
   /// The director's machine is the first, process i's the one after its index.
   static constexpr machine_id director_machine = 0;
   static constexpr machine_id machine_of(size_t process) { return process + 1; }
+  /// It has the parameter server, which no other process replaces.
+  bool decides(size_t index) const;
   size_t process_count() const { return options_.machines.size(); }
 
   /// Why the director could not start; nothing when it did.

@@ -137,7 +137,7 @@ bool caretaker::crash_process(const fault& x, bool with_spans) {
   const bool spare_runs = world_.is_running(cluster::machine_of(cluster_.process_count() - 1)) &&
                           cluster_.options().machines.back().is_late &&
                           (!with_spans || cluster_.options().machines.back().shard_count > 0) &&
-                          *victim + 1 != cluster_.process_count();
+                          *victim + 1 != cluster_.process_count() && !cluster_.decides(*victim);
   if (!gone_ && spare_runs && x.choice / 1024 % 2 == 0) {
     gone_ = victim;
     return true;

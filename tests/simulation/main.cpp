@@ -3,12 +3,13 @@
 //   troupe_simulation --seeds A..B [--workload NAME] [--trace]
 //   troupe_simulation --kept --seeds A..B [--workload NAME] [--trace]
 //   troupe_simulation --federated --seeds A..B [--workload NAME] [--trace]
+//   troupe_simulation --spans --seeds A..B [--workload NAME] [--trace]
 //   troupe_simulation --split --seeds A..B [--workload NAME] [--trace]
 //   troupe_simulation --modes --seeds A..B [--workload NAME] [--trace]
 //
-// With --apart pieces of tensors overtake messages. With --kept a parameter server owns all parameters, and its trainers are in other processes; with --federated
-// it orders the clients of federated rounds. With --modes
-// each seed is run in every such mode, in one process.
+// With --apart pieces of tensors overtake messages. With --kept a parameter server owns all parameters, and its trainers
+// are in other processes; with --federated it orders the clients of federated rounds; with --spans other processes own
+// spans of the parameters. With --modes each seed is run in every such mode, in one process.
 // Seeds from A up to B, without B. Prints what befell them and how fast they ran. The first seed
 // that violates anything ends it, with the command that runs this seed again, line by line.
 // Exit code 1 then, 2 for wrong options.
@@ -60,6 +61,8 @@ std::optional<command_line> read_command_line(int count, char** words) {
       result.set = workload_set::kept;
     else if (word == "--federated")
       result.set = workload_set::federated;
+    else if (word == "--spans")
+      result.set = workload_set::spans;
     else if (word == "--split")
       result.set = workload_set::split;
     else if (word == "--keep-going")
@@ -273,7 +276,8 @@ int main(int count, char** words) {
   const auto options = troupe::simulation::read_command_line(count, words);
   if (!options) {
     std::cerr
-      << "usage: troupe_simulation [--kept | --federated | --split | --modes] --seeds A..B "
+      << "usage: troupe_simulation [--kept | --federated | --spans | --split | --modes] --seeds "
+         "A..B "
          "[--workload NAME]\n"
          "         [--trace] [--keep-going] [--replay] [--check-views] [--fired-min COUNT]\n";
     return 2;

@@ -121,6 +121,16 @@ std::string words(const order_header& x) {
          std::to_string(x.first_step);
 }
 
+std::string words(const sequence_news& x) {
+  return "decisions " + std::to_string(x.entries.empty() ? 0 : x.entries.front().position) +
+         " to " + std::to_string(x.entries.empty() ? 0 : x.entries.back().position);
+}
+
+std::string words(const span_progress& x) {
+  return "owner " + std::to_string(x.shard) + " has decisions up to " + std::to_string(x.position) +
+         " and " + std::to_string(x.whole.size()) + " updates";
+}
+
 std::string words(const result_header& x) {
   return "result of order " + std::to_string(x.number);
 }
@@ -193,8 +203,8 @@ template <class F>
 bool visit(const caf::message& content, F&& f) {
   return visit_one_of<sent_piece, sent_want, node_report, directive, cluster_view, hold_request,
                       hold_answer, shard_numbers, training_report, evaluation, span_hash,
-                      not_finite_report, sent_credit, sent_stamp, order_header, result_header>(
-    content, f);
+                      not_finite_report, sent_credit, sent_stamp, order_header, result_header,
+                      sequence_news, span_progress>(content, f);
 }
 
 } // namespace

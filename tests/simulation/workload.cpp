@@ -257,6 +257,9 @@ const std::vector<machine_plan> spares{
 /// The first process has the parameter server.
 const std::vector<machine_plan> trainers{{"a", 1, 1}, {"b", 2, 0}, {"c", 1, 0}, {"d", 1, 0, true}};
 const std::vector<machine_plan> servant{{"a", 0, 1}, {"b", 1, 0}, {"c", 2, 0}};
+/// It decides; who computes owns spans, too, or some do, and some only own.
+const std::vector<machine_plan> owners{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 1}, {"d", 1, 0, true}};
+const std::vector<machine_plan> servants{{"a", 0, 1}, {"b", 2, 1}, {"c", 1, 0}, {"d", 0, 1, true}};
 const std::vector<machine_plan> one{{"p", 3, 1}};
 /// A group, and one in reserve; the first process leads alone.
 const std::vector<machine_plan> pair{{"a", 0, 1}, {"b", 1, 0}, {"c", 1, 1}, {"x", 0, 0}};
@@ -298,6 +301,8 @@ size_t workload_of(uint64_t seed, workload_set set) {
     return split_begin + turn % split_workload_count;
   case workload_set::federated:
     return split_begin + split_workload_count + turn % federated_workload_count;
+  case workload_set::spans:
+    return workloads().size() - span_workload_count + turn % span_workload_count;
   case workload_set::whole:
     break;
   }
@@ -344,6 +349,33 @@ const std::vector<workload>& workloads() {
     {"lone", sharded_job(), lone, stages, true, {18'000, 1500}},
     {"layers", layers_job(), grid, uneven, true, {18'000, 1500}},
     {"stopped", stopped_job(), peers, many, false, {18'000, 1500}},
+    {"spans", rounds_job(), owners, servant, false, {}, false, agreement::result},
+    {"elastic spans",
+     elastic_job(),
+     servants,
+     owners,
+     false,
+     {90'000, 3000},
+     false,
+     agreement::result},
+    {"asynchronous spans", kept_job(asynchronous), owners, servants, false, {}, false, at_end},
+    {"first spans",
+     kept_job(half_synchronous),
+     servants,
+     owners,
+     false,
+     {18'000, 1500},
+     false,
+     at_end},
+    {"federated spans", federated_job(), owners, servants, false, {}, false, agreement::result},
+    {"group spans",
+     groups_job(),
+     servants,
+     trainers,
+     false,
+     {90'000, 3000},
+     false,
+     agreement::result},
   };
   return all;
 }

@@ -80,7 +80,10 @@ inline constexpr size_t split_workload_count = 5;
 /// Behind these: federated rounds.
 inline constexpr size_t federated_workload_count = 2;
 
-enum class workload_set : uint8_t { whole, kept, split, federated };
+/// The last ones: a parameter server decides, and several processes own the parameters.
+inline constexpr size_t span_workload_count = 6;
+
+enum class workload_set : uint8_t { whole, kept, split, federated, spans };
 
 /// Which of a set a seed runs, unless it is told: an index of `workloads`.
 size_t workload_of(uint64_t seed, workload_set set = workload_set::whole);

@@ -28,6 +28,8 @@ struct heard {
   std::vector<block_sums> norms{};
   std::vector<order_header> orders{};
   std::vector<result_header> results{};
+  std::vector<sequence_news> decisions{};
+  std::vector<span_progress> progress{};
   std::vector<view> views{};
   std::vector<contribution> contributions{};
   std::vector<parameter_span> spans{};
@@ -56,7 +58,7 @@ inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) 
   return {note(notes->pieces),        note(notes->wants),         note(notes->credits),
           note(notes->stamps),        [](const cluster_view&) {}, [](const directive&) {},
           [](const hold_request&) {}, note(notes->numbers),       note(notes->orders),
-          note(notes->results)};
+          note(notes->results),       note(notes->decisions),     note(notes->progress)};
 }
 
 inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard* notes) {
@@ -94,7 +96,9 @@ inline relay_actor::behavior_type played_relay(relay_actor::pointer, heard* note
           [=](atom::held, uint64_t, uint64_t, uint64_t next_step) {
             notes->first_steps.push_back(next_step);
           },
-          note(notes->copies)};
+          note(notes->copies),
+          note(notes->decisions),
+          [](const given_vectors&) {}};
 }
 
 inline reports_actor::behavior_type played_reports(reports_actor::pointer, heard* notes) {

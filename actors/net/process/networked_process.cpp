@@ -143,8 +143,10 @@ director_options options_of_director(const networked_options& x, const model& ne
     result.membership.expected.push_back({node.name, node.replica_count, node.shard_count});
   result.membership.home = x.own_name;
   // Each replica gets a slice: the parameter server decides which one gets work.
-  if (has_server(x.resolved.training))
+  if (has_server(x.resolved.training)) {
+    result.membership.decider = x.own_name;
     result.membership.slice_count = std::max<size_t>(1, x.cluster.replica_count());
+  }
   result.membership.min_nodes = x.cluster.min_nodes;
   result.membership.persisted_term = term;
   result.membership.lost_after = x.cluster.timeouts.lost_after;
@@ -264,6 +266,8 @@ void networked_process::parts::start() {
     return spawn_looped(system, loop_, for_node, local);
   };
   for_process.wired = options.cluster.nodes.size() > 1;
+  for_process.has_server = here.is_director;
+  for_process.owner_detached = for_process.wired;
   for_process.exchange.window_bytes = link_credit_of(options.cluster.nodes.size());
   for_process.checkpoint_every = checkpoint_every_of(options.resolved);
   for_process.hooks = options.hooks;

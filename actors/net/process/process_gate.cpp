@@ -135,7 +135,8 @@ void expect_sound(const cluster_plan& plan) {
 
 networked_options with_placed_server(networked_options options) {
   if (has_server(options.resolved.training))
-    options.cluster = options.cluster.with_server();
+    options.cluster =
+      options.cluster.with_server(has_one_owner(options.resolved)).with_director_first();
   return options;
 }
 

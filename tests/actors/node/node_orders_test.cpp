@@ -107,7 +107,7 @@ public:
     trainer_order order;
     order.server = server_;
     order.trainer = trainer;
-    order.ticket = ticket;
+    order.ticket = order.number = ticket;
     order.first_step = 40;
     order.parameters = counted(100);
     order.model = ticket;
@@ -147,7 +147,7 @@ public:
   /// A header that the parameter server's process would not send, and the first of its values.
   void announce_there(order_header news) {
     news.term = 1;
-    news.number = news.last = 1;
+    news.number = news.last = news.task = 1;
     news.open = {1};
     caf::anon_send(there_, news);
     const tensor_piece values{{tensor_kind::model, 1, 1}, 0, test::payload_of({7}), {}, {}};

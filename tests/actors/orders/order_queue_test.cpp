@@ -65,7 +65,7 @@ trainer_result answer_to(const work_queue::whole_order& order) {
   result.values = counted(300);
   result.sums = {0.5, 6, 7, 0.25};
   result.computed = 8ns;
-  if (order.header.task == trainer_task::local_steps) {
+  if (order.header.kind == trainer_task::local_steps) {
     result.state = optimizer_state{1, size};
     std::ranges::copy(counted(400).values(), result.state.slot(0).begin());
   }
@@ -85,14 +85,19 @@ protected:
   order_queues() {
     here->begin_term(term);
     there->begin_term(term);
-    server.begin_term(term);
-    trainer.begin_term(term);
+    vectors.begin_term(term, {std::make_shared<buffer_pool>(size), {0, size}});
+    server.begin_term(term, {});
+    trainer.begin_term(term, {{{server_there, {0, size}}}, {}});
     here.open(here.id_of("left"), 1, {}, true);
     there.open(server_there, 1, {}, true);
   }
 
   order_header open(const distant_order& order) {
-    const auto header = server.open(order, now);
+    auto given = order;
+    ++opened;
+    if (given.work)
+      given.work->number = opened;
+    const auto header = server.open(given, false, now);
     post(std::optional{header});
     return header;
   }
@@ -102,7 +107,10 @@ protected:
     run();
     return begun.at(begun.size() - 1);
   }
-  void answer(const trainer_result& news) { post(trainer.finish(news, server_there, now)); }
+  void answer(const trainer_result& news) {
+    if (const auto done = trainer.finish(news, now))
+      post(std::optional{done->header});
+  }
 
   /// What is under way arrives, in order, and all that comes of it.
   void run() {
@@ -123,7 +131,7 @@ protected:
   }
 
   void deliver(const order_header& news) {
-    post(trainer.offer(news, server_there, now));
+    post(trainer.offer(news, now));
     take(trainer.begin_whole(news.replica));
     early.offer(there, now, [this](const tensor_name& name) { return trainer.is_over(name); });
     settle();
@@ -185,8 +193,10 @@ protected:
   moment now{};
   exchange_port here{{"here"}, small}, there{{"left"}, small};
   peer_id server_there = there.id_of("here");
-  order_queue server{here, {std::make_shared<buffer_pool>(size), size}};
-  work_queue trainer{there, {std::make_shared<buffer_pool>(size), size}};
+  task_vectors vectors{here};
+  order_queue server{vectors};
+  work_queue trainer{there, {std::make_shared<buffer_pool>(size), {0, size}}};
+  uint64_t opened = 0;
   early_pieces early;
   std::vector<message> under_way;
   std::vector<work_queue::whole_order> begun;
@@ -201,7 +211,7 @@ TEST_F(order_queues, bring_an_order_and_its_result_as_they_were_sent) {
   const auto header = open(local_steps());
   EXPECT_EQ(
     header,
-    (order_header{term, 1, 1, false, trainer_task::local_steps, 4, 2, 40, 5, {}, 6, 1, {1}, 1}));
+    (order_header{term, 1, 1, false, 1, trainer_task::local_steps, 4, 2, 40, 5, {}, 6, 1, {1}, 1}));
   run();
   ASSERT_EQ(begun.size(), 1u);
   EXPECT_EQ(begun[0].header, header);
@@ -230,7 +240,7 @@ TEST_F(order_queues, bring_a_result_once) {
   EXPECT_EQ(finished.size(), 1u);
   EXPECT_TRUE(server.waits(now + 1h).empty());
   EXPECT_EQ(held(here), 1u) << "the newest model";
-  EXPECT_FALSE(trainer.finish(answer_to(order), server_there, now)) << "nor is it sent twice";
+  EXPECT_FALSE(trainer.finish(answer_to(order), now)) << "nor is it sent twice";
 }
 
 TEST_F(order_queues, say_an_order_again_until_its_result_is_announced_and_begin_it_once) {
@@ -257,7 +267,7 @@ TEST_F(order_queues, know_no_order_of_a_lost_trainer) {
   const auto order = begin(local_steps());
   open(gradient(5));
   lose<sent_piece>();
-  EXPECT_EQ(server.open(local_steps(right), now).open, std::vector<uint64_t>{3});
+  EXPECT_EQ(server.open(local_steps(right), false, now).open, std::vector<uint64_t>{3});
   EXPECT_EQ(held(here), 4u) << "two models, and two members' states";
   server.keep_if([](const trainer_life& who) { return who == right; });
   EXPECT_EQ(held(here), 3u) << "the model of its order and the newest one, and the member's state";
@@ -375,7 +385,7 @@ TEST_F(order_queues, bring_what_is_not_finite_without_values) {
 TEST_F(order_queues, take_no_header_of_another_term_nor_a_result_of_another_shape) {
   auto header = open(gradient(3));
   ++header.term;
-  EXPECT_FALSE(trainer.offer(header, server_there, now));
+  EXPECT_FALSE(trainer.offer(header, now));
   EXPECT_TRUE(there->awaited().empty());
   run();
   answer(answer_to(begun.at(0)));
@@ -431,14 +441,16 @@ class order_waits : public testing::Test {
 protected:
   order_waits() {
     exchange->begin_term(1);
-    queue.begin_term(1);
+    vectors.begin_term(1, {std::make_shared<buffer_pool>(size), {0, size}});
+    queue.begin_term(1, {});
   }
 
   void order(uint64_t step, const trainer_life& who = first_of_left) {
     trainer_order work;
     work.first_step = step;
+    work.number = ++opened;
     work.parameters = test::counting_from(0, size).storage();
-    queue.open({who, work, std::nullopt}, now);
+    queue.open({who, work, std::nullopt}, false, now);
   }
   void announce(uint64_t number) { queue.offer(result_header{1, number, {}, true, 0, 1}, now); }
   /// Values of a result, from the first on.
@@ -452,9 +464,33 @@ protected:
   waits in(std::chrono::nanoseconds time) const { return queue.waits(now + time); }
 
   exchange_port exchange;
-  order_queue queue{exchange, {std::make_shared<buffer_pool>(size), size}};
+  task_vectors vectors{exchange};
+  order_queue queue{vectors};
+  uint64_t opened = 0;
   moment now{};
 };
+
+// Other owners forget what was dropped, and never say that they have it.
+TEST_F(order_waits, a_result_counts_once_all_owners_have_it_and_a_dropped_one_at_once) {
+  queue.begin_term(1, {{3, "owner"}});
+  order(1);
+  order(2);
+  announce(1);
+  const tensor_piece news{{tensor_kind::result, 1, 1}, 0, test::counting_from(0, size), {}, {}};
+  exchange->on_piece(exchange.id_of("left"), news, now);
+  EXPECT_FALSE(queue.finish(1)) << "the other owner lacks it";
+  EXPECT_EQ(in(2s), (waits{{"owner", "values of the gradient of step 1"},
+                           {"left", "the gradient of step 2"}}));
+  EXPECT_TRUE(queue.on_progress({1, 4, 9, {1}}, now).empty()) << "no owner";
+  EXPECT_TRUE(queue.on_progress({2, 3, 9, {1}}, now).empty()) << "another term's";
+  const auto whole = queue.on_progress({1, 3, 9, {1, 7}}, now);
+  ASSERT_EQ(whole.size(), 1u);
+  EXPECT_EQ(whole[0].result.values.size(), size);
+  EXPECT_FALSE(queue.drop(2)) << "its trainer is at it still";
+  const auto dropped = queue.offer(result_header{1, 2, {}, true, 0, 1}, now);
+  ASSERT_TRUE(dropped);
+  EXPECT_FALSE(dropped->result.values) << "nothing of it is needed";
+}
 
 TEST_F(order_waits, name_nothing_that_is_under_way) {
   order(3);

@@ -244,7 +244,8 @@ public:
     options.rows = {3 * 256, 0}; // a chunk for each
     options.policy = std::make_shared<rounds_policy>(
       rounds_policy_options{options.plan, {.member_count = 1, .local_steps = 1}});
-    options.make_span = [](const const_buffer& initial) {
+    options.parameter_count = parameter_count;
+    options.make_span = [](const const_buffer& initial, const index_range&) {
       return std::make_unique<merged_span>(merged_span_options{.member_count = 1}, initial);
     };
     server_ = system_->spawn(parameter_server, options);

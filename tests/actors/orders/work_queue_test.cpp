@@ -28,7 +28,7 @@ order_header gradient() {
 
 order_header local_steps() {
   order_header result;
-  result.task = trainer_task::local_steps;
+  result.kind = trainer_task::local_steps;
   result.model = 8;
   result.vector_count = 2;
   return result;
@@ -112,24 +112,25 @@ TEST(work_queue, a_trainer_that_has_ended_gives_its_orders_back) {
   const auto pool = std::make_shared<buffer_pool>(10);
   exchange_port exchange;
   exchange->begin_term(1);
-  work_queue queue{exchange, {pool, 10}};
-  queue.begin_term(1);
+  work_queue queue{exchange, {pool, {0, 10}}};
   const auto server = exchange.id_of("server");
+  queue.begin_term(1, {{{server, {0, 10}}}, {}});
   const auto told = [&](uint64_t number, uint64_t replica) {
     order_header news;
     news.term = 1;
     news.number = news.last = number;
     news.replica = replica;
+    news.task = number;
     news.model = number;
     for (uint64_t k = 1; k <= number; ++k)
       news.open.push_back(k);
-    return queue.offer(news, server, now);
+    return queue.offer(news, now);
   };
   EXPECT_FALSE(told(1, 0) || told(2, 1) || told(3, 0));
   trainer_result finished;
   finished.ticket = queue.begin(tensor_kind::model, 1).at(0).ticket;
   finished.values = pool->acquire();
-  queue.finish(finished, server, now);
+  queue.finish(finished, now);
   const auto lost = queue.lose(0);
   ASSERT_EQ(lost.size(), 1u) << "the first order has its result, the second one is another's";
   EXPECT_TRUE(lost[0].is_lost);
@@ -149,17 +150,17 @@ TEST(work_queue, what_comes_of_an_order_of_an_earlier_term_is_of_no_order) {
   const moment now{};
   const auto pool = std::make_shared<buffer_pool>(10);
   exchange_port exchange;
-  work_queue queue{exchange, {pool, 10}};
+  work_queue queue{exchange, {pool, {0, 10}}};
   const auto server = exchange.id_of("server");
   const auto ordered_in = [&](uint64_t term) {
     exchange->begin_term(term);
-    queue.begin_term(term);
+    queue.begin_term(term, {{{server, {0, 10}}}, {}});
     order_header news;
     news.term = term;
-    news.number = news.last = 1;
+    news.number = news.last = news.task = 1;
     news.open = {1};
     news.model = 1;
-    EXPECT_FALSE(queue.offer(news, server, now));
+    EXPECT_FALSE(queue.offer(news, now));
     trainer_result result;
     result.ticket = queue.begin(tensor_kind::model, 1).at(0).ticket;
     result.values = pool->acquire();
@@ -167,22 +168,24 @@ TEST(work_queue, what_comes_of_an_order_of_an_earlier_term_is_of_no_order) {
   };
   const auto earlier = ordered_in(1);
   const auto current = ordered_in(2);
-  EXPECT_FALSE(queue.finish(earlier, server, now));
-  const auto header = queue.finish(current, server, now);
+  EXPECT_FALSE(queue.finish(earlier, now));
+  const auto header = queue.finish(current, now);
   ASSERT_TRUE(header);
-  EXPECT_EQ(header->number, 1u);
-  EXPECT_EQ(header->term, 2u);
-  EXPECT_FALSE(queue.finish(current, server, now)) << "once";
+  EXPECT_EQ(header->header.number, 1u);
+  EXPECT_EQ(header->header.term, 2u);
+  EXPECT_FALSE(queue.finish(current, now)) << "once";
 }
 
 TEST(work_queue, only_a_lost_trainers_header_of_an_open_order_says_who_is_lost) {
   const moment now{};
   exchange_port exchange;
   exchange->begin_term(1);
-  order_queue server{exchange, {std::make_shared<buffer_pool>(10), 10}};
-  server.begin_term(1);
+  task_vectors vectors{exchange};
+  vectors.begin_term(1, {std::make_shared<buffer_pool>(10), {0, 10}});
+  order_queue server{vectors};
+  server.begin_term(1, {});
   const trainer_life who{"left", 7, 1};
-  server.open({who, std::nullopt, evaluation_order{{}, 1, 3, {6, buffer{10}}, {0, 1}}}, now);
+  server.open({who, std::nullopt, evaluation_order{{}, 1, 3, {6, buffer{10}}, {0, 1}}}, false, now);
   result_header news{1, 1, {}, true, 0, 0, true};
   EXPECT_EQ(server.lost_by(news), who);
   EXPECT_FALSE(server.offer(news, now));

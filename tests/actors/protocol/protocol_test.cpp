@@ -175,7 +175,7 @@ TEST_F(protocol, filled_progress_and_results_survive) {
   expect_survives(progress);
   training_finished finished({5, 6, 7}, 4, 1, "why", true, 74, "a path", "what to do", 11, 0.5,
                              {*progress.finished_epoch}, {4, 9}, {{1, 2, 3}}, true, 3, 4,
-                             traffic{{8, 1, 2}, 9, 10}, some_figures());
+                             {{"a", 5}}, traffic{{8, 1, 2}, 9, 10}, some_figures());
   expect_survives(finished);
   expect_survives(not_finite_report{9, 3, "x", true, 1, 2, step_problem::unsolvable});
   expect_survives(evaluation{9, 2, 5, {{1, 2, 3, 4}, {5, 6, 7, 8}}});
@@ -252,11 +252,20 @@ TEST_F(protocol, a_kind_that_does_not_exist_is_refused) {
 }
 
 TEST_F(protocol, orders_and_what_comes_of_them_survive) {
+  expect_survives(order_header{
+    1, 9, 2, true, 7, trainer_task::local_steps, 3, 4, 5, 6, {7, 8}, 12, 2, {8, 9}, 10});
   expect_survives(
-    order_header{1, 9, 2, true, trainer_task::local_steps, 3, 4, 5, 6, {7, 8}, 12, 2, {8, 9}, 10});
-  expect_survives(
-    order_header{1, 9, 2, false, trainer_task::local_steps, 3, 4, 5, 6, {}, {}, 3, {}, 10});
+    order_header{1, 9, 2, false, 7, trainer_task::local_steps, 3, 4, 5, 6, {}, {}, 3, {}, 10});
   expect_survives(result_header{1, 9, {infinity, 2, 3, 4}, false, 5, 2, true});
+}
+
+TEST_F(protocol, decisions_and_how_far_owners_are_survive) {
+  sequence_entry all{entry_kind::mark, 1, 2, 3, 4, 5, 6, 0.5, 7, 8};
+  all.is_void = all.is_late = all.evaluates = all.is_row = all.is_saved = true;
+  all.version = 9;
+  all.worker = "b";
+  expect_survives(sequence_news{3, {all, {.kind = entry_kind::give}}});
+  expect_survives(span_progress{3, 1, 70, {4, evaluation_of(2)}});
 }
 
 TEST_F(protocol, messages_of_links_and_of_applications_survive) {

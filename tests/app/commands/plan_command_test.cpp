@@ -48,11 +48,14 @@ TEST_F(plan_command, refuses_what_train_refuses) {
   EXPECT_EQ(nlohmann::json::parse(out)["error"]["code"], "bad-job") << out;
 }
 
-TEST_F(plan_command, is_for_replicas_that_train_in_step) {
+TEST_F(plan_command, has_the_memory_alone_where_replicas_do_not_train_in_step) {
   const std::string apart =
     "config show cut.toml --plan --set model.cuts=1 --set model.cut= --set parallel.tensor=1 ";
-  EXPECT_EQ(run(apart + "--set training.strategy=parameters"), 78);
-  EXPECT_TRUE(said("each replica of this mode has a whole model: there is nothing to plan"));
+  ASSERT_EQ(run(apart + "--set training.strategy=parameters --json"), 0) << err;
+  const auto plan = nlohmann::json::parse(out);
+  ASSERT_EQ(plan["processes"].size(), 1u);
+  EXPECT_GT(plan["processes"][0]["memory"]["parameters"], 0);
+  EXPECT_FALSE(plan.contains("replicas")) << "each has a whole model";
 }
 
 TEST_F(plan_command, tells_of_the_nodes_of_a_cluster) {

@@ -10,7 +10,8 @@ namespace {
 const data_shape shape{1000, 0, 64, 10, true};
 
 memory_need need_of(job x, size_t replica_count = 1, bool keeps = true) {
-  return need_of_whole_models(resolve(x, shape, 2), shape, replica_count, keeps);
+  return need_of_whole_models(resolve(x, shape, 2), shape, replica_count,
+                              {keeps ? size_t{1} : size_t{0}, 0});
 }
 
 /// 3 GiB of gradients and 1 GiB of parameters, beside 2 GiB of rows.
@@ -51,13 +52,34 @@ TEST(memory_need, whole_models_are_counted_for_each_replica_and_member) {
     << "the parameter server has them";
 }
 
+TEST(memory_need, of_several_owners_each_has_a_part) {
+  job x;
+  x.training.batch_size = 1;
+  x.training.replicas = 4;
+  x.training.consistency = consistency_kind::asynchronous;
+  x.optimizer.kind = optimizer_kind::adam;
+  const auto resolved = resolve(x, shape, 2);
+  const uint64_t model = 4 * 650;
+  const auto one = need_of_whole_models(resolved, shape, 0, {1, 4});
+  EXPECT_EQ(one.of(memory_cause::optimizer), 2 * model);
+  EXPECT_EQ(one.of(memory_cause::parameters), (2 + 4) * model) << "a version of each worker's task";
+  EXPECT_EQ(one.of(memory_cause::gradients), (1 + 4) * model) << "an update of each";
+  const auto half = need_of_whole_models(resolved, shape, 0, {2, 4});
+  EXPECT_EQ(half.of(memory_cause::optimizer), model);
+  EXPECT_EQ(half.of(memory_cause::parameters), (3 + 4) * model / 2);
+  EXPECT_EQ(half.of(memory_cause::gradients), 4 * model / 2);
+  const auto worker = need_of_whole_models(resolved, shape, 1, {});
+  EXPECT_EQ(worker.of(memory_cause::optimizer), 0u);
+  EXPECT_EQ(worker.of(memory_cause::parameters), 2 * model);
+}
+
 TEST(memory_need, solvers_have_a_square_matrix) {
   job x;
   x.model.kind = model_kind::linear_regression;
   x.optimizer.kind = optimizer_kind::closed_form;
   const data_shape numbers{100, 0, 9, 1, false};
   const auto resolved = resolve(x, numbers, 2);
-  EXPECT_GE(need_of_whole_models(resolved, numbers, 1, true).of(memory_cause::optimizer),
+  EXPECT_GE(need_of_whole_models(resolved, numbers, 1, {1, 0}).of(memory_cause::optimizer),
             8u * 10 * 10);
 }
 

@@ -32,7 +32,7 @@ struct followed_sequence {
 
   bool follow(const sequence_entry& entry) {
     decisions.write(entry);
-    return follower.follow(decisions.take().front());
+    return follower.follow(decisions.take(0).front());
   }
   /// What a new task begins with.
   span_vectors give(uint64_t task, uint64_t place = 0) {
@@ -61,12 +61,29 @@ TEST(sequence_follower, takes_each_update_once_and_forgets_what_was_dropped) {
   EXPECT_EQ(x.follower.position(), 5u);
 }
 
+TEST(sequence_follower, an_evaluation_that_is_given_again_is_of_the_same_model) {
+  followed_sequence x{gradients()};
+  const auto number = evaluation_of(0);
+  x.follow({.kind = give, .number = number, .evaluates = true});
+  x.give(1);
+  x.follower.put(1, {buffer_of({2, 4}), {}});
+  x.follow({.kind = take, .number = 1});
+  x.follow({.kind = close});
+  x.follow({.kind = give, .number = number, .evaluates = true, .worker = "late"});
+  EXPECT_EQ(values_of(x.follower.find(number)->vectors.values), (floats{0, 0}));
+  EXPECT_EQ(x.follower.find(number)->model_number, 0u);
+  x.follow({.kind = drop, .number = number, .evaluates = true});
+  EXPECT_EQ(x.follower.open_count(), 0u);
+}
+
 TEST(sequence_follower, what_is_out_of_order_is_an_error) {
   followed_sequence x{gradients()};
   EXPECT_THROW(x.follower.follow({.kind = close, .position = 2}), std::logic_error);
   EXPECT_THROW(x.follower.follow({.kind = close, .position = 0}), std::logic_error);
   x.follow({.kind = give, .number = 1});
-  EXPECT_THROW(x.follow({.kind = give, .number = 1}), std::logic_error);
+  EXPECT_THROW(x.follow({.kind = give, .number = 5, .evaluates = true, .worker = "late"}),
+               std::logic_error)
+    << "an evaluation of a version that is gone";
   EXPECT_THROW(x.follow({.kind = take, .number = 2}), std::logic_error) << "not given";
   followed_sequence y{gradients()};
   y.follow({.kind = give, .number = 1});

@@ -42,6 +42,7 @@ training_summary whole() {
   x.model_file = "m";
   x.stopped_by = "epochs";
   x.samples_by_replica = {3, 4};
+  x.spans_by_node = {{"left", 4096}, {"right", 120}};
   x.steps_executed = 8;
   x.views = 9;
   x.replicas_lost = 10;
@@ -87,7 +88,8 @@ TEST(summary_file, every_field_has_its_key_on_one_line) {
     R"("epochs":6,"samples":7,"seconds":0.5,"samples_per_second":14.0,"train_loss":0.25,)"
     R"("test_loss":0.125,"test_accuracy":0.75,"test_r2":0.875,"parameters_sha256":"aa",)"
     R"("job_sha256":"bb","arithmetic":"cc","model_file":"m","stopped_by":"epochs",)"
-    R"("samples_by_replica":[3,4],"steps_executed":8,"lives":17,"views":9,"replicas_lost":10,)"
+    R"("samples_by_replica":[3,4],"spans_by_node":{"left":4096,"right":120},)"
+    R"("steps_executed":8,"lives":17,"views":9,"replicas_lost":10,)"
     R"("rollbacks":11,"steps_again":16,"bytes_sent":12,"bytes_by_kind":{"gradient":8,"parameters":4},"bytes_early":15,"resends":13,"validation_loss":0.5,)"
     R"("validation_accuracy":0.625,"validation_r2":0.375,"best_version":14,"reproducible":false,)"
     R"("trainers":[{"process":"left","replica":9,"results":1,"applied":2,"discarded":3,)"

@@ -33,7 +33,7 @@ SUMMARY = {
     "samples_per_second": "none", "train_loss": "none", "test_loss": "noised",
     "test_accuracy": "noised", "test_r2": "none", "parameters_sha256": "noised",
     "job_sha256": "job", "arithmetic": "job", "model_file": "job", "stopped_by": "spent",
-    "samples_by_replica": "none", "steps_executed": "job", "views": "job", "replicas_lost": "time",
+    "samples_by_replica": "none", "spans_by_node": "job", "steps_executed": "job", "views": "job", "replicas_lost": "time",
     "rollbacks": "time", "steps_again": "time", "lives": "time", "bytes_sent": "none", "bytes_by_kind": "none", "bytes_early": "none",
     "resends": "none", "validation_loss": "noised", "validation_accuracy": "noised",
     "validation_r2": "none", "best_version": "noised", "reproducible": "job", "trainers": "none",

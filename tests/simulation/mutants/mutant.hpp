@@ -23,6 +23,7 @@ enum class trial_kind : uint8_t {
   modes,      ///< a parameter server and its trainers in one process
   partitions, ///< groups of replicas that share a model, by themselves
   privacy,    ///< lives of a private run on one ledger
+  spans,      ///< a parameter server, and owners of spans in other processes
   split,      ///< such groups over several processes
   tiles,      ///< walks of the tile rule
 };
