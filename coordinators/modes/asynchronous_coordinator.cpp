@@ -1,6 +1,6 @@
 #include "coordinators/modes/asynchronous_coordinator.hpp"
 
-#include "models/base/copy_values.hpp"
+#include "models/base/own_copy.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -33,10 +33,8 @@ asynchronous_coordinator::asynchronous_coordinator(const asynchronous_options& o
 }
 
 void asynchronous_coordinator::set_parameters(std::span<const float> values) {
-  const buffer copy{values.size()};
-  copy_values(values, copy.values().begin());
   model_.clear_held();
-  model_.begin(copy, changes_of(options_.gradients, values.size()));
+  model_.begin(own_copy(values), changes_of(options_.gradients, values.size()));
   rule_ = staleness_rule{options_.consistency, options_.trainer_count};
   tickets_.assign(options_.trainer_count, 0);
 }

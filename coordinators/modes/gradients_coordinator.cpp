@@ -1,6 +1,6 @@
 #include "coordinators/modes/gradients_coordinator.hpp"
 
-#include "models/base/copy_values.hpp"
+#include "models/base/own_copy.hpp"
 #include "models/base/require.hpp"
 #include "models/math/lanes.hpp"
 
@@ -13,12 +13,6 @@ namespace troupe {
 namespace {
 
 constexpr requirement require_gradients{"gradients coordinator"};
-
-buffer copy_of_values(std::span<const float> values) {
-  buffer result{values.size()};
-  copy_values(values, result.values().begin());
-  return result;
-}
 
 } // namespace
 
@@ -81,7 +75,7 @@ void gradients_coordinator::set_parameters(std::span<const float> values) {
                     "queued gradients have " + std::to_string(size) +
                       " values, the new parameters " + std::to_string(values.size()));
   require_gradients(all_finite(values.data(), values.size()), "a parameter is not finite");
-  model_.begin(copy_of_values(values), changes_of(options_, values.size()));
+  model_.begin(own_copy(values), changes_of(options_, values.size()));
 }
 
 std::optional<gradient_verdict> gradients_coordinator::problem(std::span<const float> gradient_sum,

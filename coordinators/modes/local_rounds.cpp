@@ -1,6 +1,6 @@
 #include "coordinators/modes/local_rounds.hpp"
 
-#include "models/base/copy_values.hpp"
+#include "models/base/own_copy.hpp"
 #include "models/base/require.hpp"
 #include "models/math/lanes.hpp"
 
@@ -13,12 +13,6 @@ namespace troupe {
 namespace {
 
 constexpr requirement require_rounds{"local rounds"};
-
-buffer model_copy_of(std::span<const float> values) {
-  buffer result{values.size()};
-  copy_values(values, result.values().begin());
-  return result;
-}
 
 bool same_result(const merge_entry& a, const merge_entry& b) {
   const auto x = a.values.values(), y = b.values.values();
@@ -69,7 +63,7 @@ std::vector<size_t> round_members::missing() const {
 local_rounds::local_rounds(const local_rounds_options& options, std::span<const float> initial)
   : options_(options),
     members_(options.member_count, member_count_min(options)),
-    model_(span_options_of(options), model_copy_of(initial)) {}
+    model_(span_options_of(options), own_copy(initial)) {}
 
 local_work local_rounds::work_of(size_t member) const {
   require_rounds(member < members_.size(), "there is no member " + std::to_string(member));

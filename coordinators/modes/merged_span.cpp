@@ -1,6 +1,7 @@
 #include "coordinators/modes/merged_span.hpp"
 
 #include "models/base/copy_values.hpp"
+#include "models/base/own_copy.hpp"
 #include "models/base/require.hpp"
 #include "models/base/rounding.hpp"
 #include "models/math/lanes.hpp"
@@ -14,12 +15,6 @@ namespace troupe {
 namespace {
 
 constexpr requirement require_merged{"merged span"};
-
-const_buffer own_copy(std::span<const float> values) {
-  const buffer result{values.size()};
-  copy_values(values, result.values().begin());
-  return result;
-}
 
 bool are_finite(std::span<const float> values) {
   return all_finite(values.data(), values.size());

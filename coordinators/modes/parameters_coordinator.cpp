@@ -1,6 +1,6 @@
 #include "coordinators/modes/parameters_coordinator.hpp"
 
-#include "models/base/copy_values.hpp"
+#include "models/base/own_copy.hpp"
 #include "models/base/rounding.hpp"
 #include "models/math/reduction.hpp"
 
@@ -41,9 +41,7 @@ parameters_coordinator::parameters_coordinator(const parameters_coordinator_opti
 void parameters_coordinator::set_parameters(std::span<const float> values) {
   require(!values.empty(), "the main model has no parameters");
   require(find_not_finite(std::array{values}) != 0, "a parameter is not finite");
-  const buffer copy{values.size()};
-  copy_values(values, copy.values().begin());
-  initial_ = copy;
+  initial_ = own_copy(values);
   reset();
 }
 

@@ -28,9 +28,13 @@ bool sequence_follower::follow(const sequence_entry& entry) {
   case entry_kind::give:
     require_in_order(open_.contains(entry.number) || !entry.evaluates || entry.worker.empty(),
                      entry, "its version is gone");
-    if (!open_.contains(entry.number))
-      open_[entry.number] = entry.evaluates ? task{{model_->parameters(), {}}, evaluated().number}
-                                            : task{model_->give(entry), model_number()};
+    if (open_.contains(entry.number))
+      break;
+    if (entry.evaluates) {
+      const auto [number, values] = evaluated();
+      open_[entry.number] = {{values, {}}, number};
+    } else
+      open_[entry.number] = {model_->give(entry), model_number()};
     break;
   case entry_kind::take: {
     require_in_order(open_.erase(entry.number) > 0, entry, "it is not open");

@@ -7,6 +7,7 @@
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/copy_values.hpp"
+#include "models/base/own_copy.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -115,9 +116,7 @@ std::string write_safetensors(const std::string& path, const parameter_layout& l
 std::string write_safetensors(const std::string& path, const parameter_layout& layout,
                               std::span<const float> values,
                               const std::map<std::string, std::string>& metadata) {
-  const buffer copy{values.size()};
-  copy_values(values, copy.values().begin());
-  return write_safetensors(path, layout, stored_tensor{copy}, metadata);
+  return write_safetensors(path, layout, stored_tensor{own_copy(values)}, metadata);
 }
 
 safetensors_file read_safetensors(const std::string& path) {

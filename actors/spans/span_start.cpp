@@ -1,19 +1,9 @@
-#include "actors/orders/span_start.hpp"
+#include "actors/spans/span_start.hpp"
 
 #include "coordinators/step/placement.hpp"
-#include "models/base/copy_values.hpp"
+#include "models/base/own_copy.hpp"
 
 namespace troupe {
-
-namespace {
-
-const_buffer copy_of_values(std::span<const float> values) {
-  const buffer result{values.size()};
-  copy_values(values, result.values().begin());
-  return result;
-}
-
-} // namespace
 
 std::optional<saved_state> saved_span_of(const shard_start& start, const index_range& elements,
                                          const state_shape& saved) {
@@ -23,7 +13,7 @@ std::optional<saved_state> saved_span_of(const shard_start& start, const index_r
     if (slot.size() != elements.size())
       return std::nullopt;
     const bool is_whole = slot.storage().size() == slot.size();
-    result.vectors.push_back(is_whole ? slot.storage() : copy_of_values(slot.values()));
+    result.vectors.push_back(is_whole ? slot.storage() : own_copy(slot.values()));
   }
   return result.shape() == saved ? std::optional{std::move(result)} : std::nullopt;
 }
@@ -33,7 +23,7 @@ const_buffer first_parameters(const shard_start& start, uint64_t version,
   const const_buffer whole = start.versions->of(version);
   return elements.size() == whole.size()
            ? whole
-           : copy_of_values(whole.values().subspan(elements.begin, elements.size()));
+           : own_copy(whole.values().subspan(elements.begin, elements.size()));
 }
 
 index_range own_elements(const view& at, size_t parameter_count) {
