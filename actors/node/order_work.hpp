@@ -2,7 +2,7 @@
 // (actors/orders/order_queue.hpp). The nodes at both ends use it.
 //
 // Where other processes own spans of the parameters it carries the parameter server's decisions to them
-// (actors/orders/sequence_link.hpp), and their spans of all vectors (actors/orders/task_vectors.hpp). Then orders to
+// (actors/spans/sequence_link.hpp), and their spans of all vectors (actors/spans/task_vectors.hpp). Then orders to
 // trainers of the parameter server's own process take the same way: their vectors come from several owners.
 
 #pragma once
@@ -10,6 +10,7 @@
 #include "actors/base/early_pieces.hpp"
 #include "actors/node/node_work.hpp"
 #include "actors/node/owned_span.hpp"
+#include "actors/orders/order_queue.hpp"
 
 #include <optional>
 #include <set>

@@ -1,5 +1,5 @@
 // Owned span: carries to and from an owner of a span that follows a parameter server in another process
-// (actors/orders/span_owner.hpp): its decisions, the vectors of tasks, their updates.
+// (actors/spans/span_owner.hpp): its decisions, the vectors of tasks, their updates.
 //
 //   decisions == in order, each once ==> owner --given_vectors--> workers' processes
 //   updates   == whole, and given    ==> owner
@@ -11,8 +11,8 @@
 
 #include "actors/base/early_pieces.hpp"
 #include "actors/node/local_actors.hpp"
-#include "actors/orders/order_queue.hpp"
-#include "actors/orders/sequence_link.hpp"
+#include "actors/orders/work_queue.hpp"
+#include "actors/spans/sequence_link.hpp"
 
 #include <cstdint>
 #include <map>

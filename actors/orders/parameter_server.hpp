@@ -26,8 +26,8 @@
 #include "actors/base/version_buffers.hpp"
 #include "actors/orders/decision_record.hpp"
 #include "actors/orders/server_policy.hpp"
-#include "actors/orders/span_start.hpp"
 #include "actors/protocol/cluster_messages.hpp"
+#include "actors/spans/span_start.hpp"
 #include "data/records/run_recorder.hpp"
 
 #include <caf/stateful_actor.hpp>

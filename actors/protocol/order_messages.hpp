@@ -152,7 +152,7 @@ struct result_header {
 TROUPE_INSPECTED(client_figure);
 TROUPE_INSPECTED(result_header);
 
-// ---- Owners of spans in other processes (actors/orders/span_owner.hpp) ----
+// ---- Owners of spans in other processes (actors/spans/span_owner.hpp) ----
 
 /// The parameter server -> its node -> the nodes of other owners -> these: decisions, in the order of their positions.
 /// Sent again until the owner's process has them.

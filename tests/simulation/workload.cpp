@@ -142,6 +142,16 @@ job rounds_job() {
   return x;
 }
 
+/// What is evaluated is the average of the models, and the outer rule has a state.
+job averaged_job() {
+  auto x = rounds_job();
+  x.name = "averaged";
+  x.merge.outer.kind = outer_kind::sgd;
+  x.merge.outer.momentum = 0.5;
+  x.merge.averaging = {averaging_kind::exponential, 0.5};
+  return x;
+}
+
 job elastic_job() {
   auto x = rounds_job();
   x.name = "elastic";
@@ -349,7 +359,7 @@ const std::vector<workload>& workloads() {
     {"lone", sharded_job(), lone, stages, true, {18'000, 1500}},
     {"layers", layers_job(), grid, uneven, true, {18'000, 1500}},
     {"stopped", stopped_job(), peers, many, false, {18'000, 1500}},
-    {"spans", rounds_job(), owners, servant, false, {}, false, agreement::result},
+    {"spans", averaged_job(), owners, servant, false, {}, false, agreement::result},
     {"elastic spans",
      elastic_job(),
      servants,

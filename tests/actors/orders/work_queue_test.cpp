@@ -3,6 +3,7 @@
 // members, whose optimizer keeps two tensors of state; three chunks to evaluate.
 
 #include "actors/orders/order_queue.hpp"
+#include "actors/orders/work_queue.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #pragma once
 
 #include "actors/base/guard.hpp"
-#include "actors/orders/span_start.hpp"
 #include "actors/protocol/order_messages.hpp"
+#include "actors/spans/span_start.hpp"
 #include "coordinators/modes/main_model.hpp"
 #include "data/records/run_recorder.hpp"
 

@@ -1,4 +1,4 @@
-#include "actors/orders/task_vectors.hpp"
+#include "actors/spans/task_vectors.hpp"
 
 #include "models/base/copy_values.hpp"
 

@@ -1,4 +1,4 @@
-#include "actors/orders/span_owner.hpp"
+#include "actors/spans/span_owner.hpp"
 
 #include "coordinators/step/placement.hpp"
 

@@ -1,4 +1,4 @@
-#include "actors/orders/sequence_link.hpp"
+#include "actors/spans/sequence_link.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Decisions over a wire that loses, repeats and delays: the other end has each once, in order.
 
-#include "actors/orders/sequence_link.hpp"
+#include "actors/spans/sequence_link.hpp"
 
 #include <gtest/gtest.h>
 
