@@ -126,8 +126,8 @@ constexpr const char* warning_without_checkpoints =
   "from version 0. Leave out checkpoint.every_steps = 0, or give shards to the director alone\n";
 
 constexpr const char* warning_of_idle_shards =
-  "troupe: warning: this mode needs sums over all parameters: the director's node owns them all, "
-  "and shards of other nodes have nothing to do\n";
+  "troupe: warning: this mode needs sums over all parameters: the director's node owns them all. "
+  "Leave out shards of the other nodes\n";
 
 // Also under --quiet: other machines than planned did the work.
 void warn_of_missing(const cluster_plan& plan, size_t took_part) {

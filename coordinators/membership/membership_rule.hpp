@@ -121,8 +121,7 @@ struct membership_options {
   size_t parameter_count = 0;
   model_split split = {};
   bool has_one_owner = false; ///< of all parameters: an optimizer needs the whole model
-  std::string decider =
-    {}; ///< process of a parameter server: no view goes without it; empty: there is none
+  std::string decider = {};   ///< no view goes without this process: it has the parameter server
   std::optional<size_t> min_nodes =
     {}; ///< to begin with, spares that stand in included; absent: all
   milliseconds join_timeout{60'000};

@@ -299,6 +299,36 @@ TEST_F(cluster_file, text_of_a_cluster_reads_as_the_same_cluster) {
   EXPECT_TRUE(load(cluster_text(open)).plan.insecure);
 }
 
+// A lost worker costs its task alone, unless it asked for a part of the parameters.
+TEST_F(cluster_file, shards_of_a_mode_with_a_parameter_server_are_those_that_are_written) {
+  const auto node = [](const std::string& name, const std::string& more) {
+    return "[[node]]\nname = \"" + name + "\"\naddress = \"127.0.0.1:0\"\n" + more;
+  };
+  const auto nodes = main_node + node("b", "") + node("c", "shards = 3\n");
+  const auto shards_of = [](const loaded_cluster& x) {
+    std::vector<size_t> result;
+    for (const auto& one : x.plan.nodes)
+      result.push_back(one.shard_count);
+    return result;
+  };
+  EXPECT_EQ(shards_of(load(job + nodes)), (std::vector<size_t>{1, 1, 3})) << "synchronous";
+  const std::string apart = "[training]\nconsistency = \"asynchronous\"\n";
+  const auto owners = load(job + apart + nodes);
+  EXPECT_EQ(shards_of(owners), (std::vector<size_t>{1, 0, 1}));
+  EXPECT_TRUE(owners.job.value.checkpoint.by_default) << "c can take its part with it";
+  EXPECT_FALSE(owners.has_idle_shards);
+  EXPECT_EQ(load(cluster_text(owners)).plan, owners.plan);
+  const auto one = load(job + apart + main_node + node("b", ""));
+  EXPECT_EQ(shards_of(one), (std::vector<size_t>{1, 0}));
+  EXPECT_FALSE(one.job.value.checkpoint.by_default);
+  const auto krum =
+    load(job + "[training]\nstrategy = \"parameters\"\n[merge]\nrule = \"krum\"\n" + nodes);
+  EXPECT_EQ(shards_of(krum), (std::vector<size_t>{1, 0, 0}));
+  EXPECT_TRUE(krum.has_idle_shards);
+  const auto clipped = load(job + apart + "[optimizer]\nclip_norm = 1\n" + nodes);
+  EXPECT_EQ(shards_of(clipped), (std::vector<size_t>{1, 0, 0}));
+}
+
 TEST_F(cluster_file, memory_of_a_node_is_a_size_with_its_unit) {
   for (const auto* value : {"8", "\"8\"", "\"much\"", "\"0 GiB\"", "\"8 gib\""}) {
     const auto found = errors(good + "memory = " + value + "\n");
