@@ -146,6 +146,8 @@ void cluster::boot_process(size_t index, size_t lacking) {
     }
   options.self.replica_count -= lacking;
   options.has_server = decides(index);
+  if (options.has_server)
+    options.decisions.file = options_.record;
   options.listeners.on_misfit = [this, index](const std::string& why) {
     world_.trace(options_.machines[index].name + " ends: " + why);
     world_.after(duration{0}, [this, index] {

@@ -42,6 +42,8 @@ struct cluster_options {
   std::shared_ptr<simulated_disk> disk; ///< the director's; null: no checkpoints
   duration disk_pause{0};               ///< between two moments at which it writes
   duration clock_ahead{0};              ///< of the director's wall clock: it is another day
+  std::string
+    record; ///< file on the parameter server's disk that gets an asynchronous run's decisions
   test_hooks hooks;
   exchange_options exchange;
 };

@@ -5,6 +5,7 @@
 #include "coordinators/job/training_modes.hpp"
 #include "tests/simulation/network.hpp"
 #include "tests/support/server_oracle.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
@@ -126,14 +127,15 @@ std::function<duration(uint64_t, uint64_t)> draw_speeds(dice& random) {
 
 class mode_act {
 public:
+  /// `record`: path of what gets an asynchronous run's decisions.
   mode_act(caf::actor_system& system, const prepared_mode& what, uint64_t seed,
-           const trace_sink& trace)
+           const trace_sink& trace, const std::string& record)
     : random_(seed * 0x9e3779b97f4a7c15ULL + 7),
       drawn_(draw_job(what.trained, random_)),
       is_undisturbed_(what.twin.parameters.empty() && has_same_bits(drawn_.resolved)),
       oracle_(drawn_.resolved.training, *drawn_.resolved.training.replicas),
       world_(system, random_.bits(), trace),
-      company_(world_, drawn_, options()) {}
+      company_(world_, drawn_, options(record)) {}
 
   mode_report play(const mode_twin& twin) {
     if (!is_undisturbed_)
@@ -156,6 +158,7 @@ public:
     return report;
   }
 
+  training_finished end() const { return *company_.finished(); }
   mode_twin outcome() {
     const auto& end = company_.finished();
     return {parameters_, end->history, company_.figures().clients};
@@ -170,8 +173,9 @@ private:
     return x;
   }
 
-  kept_options options() {
+  kept_options options(const std::string& record) {
     kept_options result;
+    result.decisions.file = record;
     result.takes = draw_speeds(random_);
     result.on_trainer = [this](const trainer_event& x) { oracle_.on(x); };
     result.extra_count = is_undisturbed_ ? 0 : random_.below(3);
@@ -265,7 +269,7 @@ prepared_mode prepare(caf::actor_system& system, const mode_workload& what) {
   prepared_mode result{&what, prepare(what.what), {}};
   if (!has_same_bits(what.what))
     return result;
-  mode_act only{system, result, 0, {}};
+  mode_act only{system, result, 0, {}, {}};
   const auto report = only.play({});
   if (!report.violations.empty())
     throw std::runtime_error("the twin of " + what.name + ": " + report.violations.front());
@@ -275,8 +279,59 @@ prepared_mode prepare(caf::actor_system& system, const mode_workload& what) {
 
 mode_report run_trial(caf::actor_system& system, const prepared_mode& what, uint64_t seed,
                       const trace_sink& trace) {
-  mode_act one{system, what, seed, trace};
-  return one.play(what.twin);
+  const temporary_folder folder;
+  const auto record = folder.path("sequence.txt");
+  training_finished end;
+  mode_twin outcome;
+  mode_report report;
+  {
+    mode_act one{system, what, seed, trace, record};
+    report = one.play(what.twin);
+    if (!report.violations.empty() || has_same_bits(what.what->what))
+      return report;
+    end = one.end();
+    outcome = one.outcome();
+  }
+  report.violations = replay(system, what.trained, record, end, outcome.parameters);
+  return report;
+}
+
+namespace {
+
+/// Its figures follow from the decisions, but for the times.
+std::string difference(const history_row& row, const std::vector<history_row>& others) {
+  const auto what = "the replay has no row of version " + std::to_string(row.steps);
+  const auto other = std::ranges::find(others, row.steps, &history_row::steps);
+  if (other == others.end())
+    return what;
+  auto same = *other;
+  same.seconds = row.seconds;
+  if (same.hash != row.hash)
+    return what + " with this hash";
+  return same == row ? "" : what + " with these figures";
+}
+
+} // namespace
+
+std::vector<std::string> replay(caf::actor_system& system, const cluster_job& what,
+                                const std::string& record, const training_finished& run,
+                                const std::vector<float>& parameters) {
+  kept_options options;
+  options.decisions.replay = std::make_shared<const recorded_sequence>(read_sequence(record));
+  world here{system, 1};
+  kept_company again{here, what, options};
+  here.run([&] { return again.finished().has_value(); }, here.now() + 1h);
+  const auto& end = again.finished();
+  if (!end || end->failed || end->version != run.version)
+    return {"the replay ends at version " + std::to_string(end ? end->version : 0) + ": " +
+            (end ? end->problem : "nothing happens any more")};
+  std::vector<std::string> result;
+  for (const auto& row : run.history)
+    if (auto words = difference(row, end->history); !words.empty())
+      result.push_back(std::move(words));
+  if (again.pull_parameters() != parameters)
+    result.emplace_back("the replay has another result");
+  return result;
 }
 
 kept_company::kept_company(world& here, const cluster_job& what, const kept_options& options)
@@ -284,6 +339,7 @@ kept_company::kept_company(world& here, const cluster_job& what, const kept_opti
   company_options for_company;
   for_company.director_detached = false;
   for_company.shard_count = 1;
+  for_company.decisions = options.decisions;
   hooks_of(for_company).answer_delay = options.takes;
   hooks_of(for_company).on_trainer = options.on_trainer;
   hooks_of(for_company).clients_of_order = options.clients_of_order;

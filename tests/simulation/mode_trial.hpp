@@ -40,6 +40,7 @@ struct kept_options {
   size_t extra_count = 0;           ///< E
   size_t clients_of_order = 0;      ///< as test_hooks has it
   std::vector<duration> step_times; ///< of synchronous replicas, by index; empty: no time
+  sequence_options decisions;       ///< as in train_options
 };
 
 class kept_company {
@@ -97,6 +98,12 @@ struct timed_run {
 /// does not end within an hour.
 timed_run train_timed(caf::actor_system& system, const job& x,
                       const std::vector<duration>& row_times);
+
+/// Makes an asynchronous run's recorded decisions again, by one process that nothing disturbs. What differs in words:
+/// every row's hash and figures, and the result, must be the run's.
+std::vector<std::string> replay(caf::actor_system& system, const cluster_job& what,
+                                const std::string& record, const training_finished& run,
+                                const std::vector<float>& parameters);
 
 struct mode_workload {
   std::string name;

@@ -2,7 +2,10 @@
 
 #include "actors/run/job_data.hpp"
 #include "coordinators/job/resolve.hpp"
+#include "coordinators/job/training_modes.hpp"
 #include "tests/simulation/faults.hpp"
+#include "tests/simulation/mode_trial.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <stdexcept>
 
@@ -55,9 +58,11 @@ class act {
 public:
   act(caf::actor_system& system, uint64_t seed, const prepared_workload& what,
       const std::vector<machine_plan>& machines, std::shared_ptr<simulated_disk> disk,
-      oracle& judge, trial_report& report, const trial_options& options, duration clock_ahead = {})
+      oracle& judge, trial_report& report, const trial_options& options,
+      const std::string& record = {}, duration clock_ahead = {})
     : what_(what),
       clock_ahead_(clock_ahead),
+      record_(record),
       pieces_apart_(options.pieces_apart),
       judge_(judge),
       report_(report),
@@ -96,6 +101,9 @@ public:
   }
 
   bool was_interrupted() const { return was_interrupted_; }
+  /// What training came to.
+  const std::optional<training_finished>& end() const { return end_; }
+  const std::vector<float>& parameters() const { return parameters_; }
 
 private:
   /// A round of federated training ends with work that nobody can finish.
@@ -111,6 +119,7 @@ private:
     options.hooks.keeps_slices_apart = !what_.what->adds_siblings || is_twin;
     options.exchange = what_.what->exchange;
     options.clock_ahead = clock_ahead_;
+    options.record = record_;
     return options;
   }
 
@@ -119,7 +128,9 @@ private:
     if (end.failed)
       return false;
     was_interrupted_ = end.reason == static_cast<uint8_t>(stop_reason::interrupt);
-    judge_.on_finished(end, cluster_.pull_parameters());
+    parameters_ = cluster_.pull_parameters();
+    end_ = end;
+    judge_.on_finished(end, parameters_);
     return true;
   }
 
@@ -150,6 +161,7 @@ private:
 
   const prepared_workload& what_;
   duration clock_ahead_;
+  std::string record_;
   bool pieces_apart_;
   oracle& judge_;
   trial_report& report_;
@@ -157,6 +169,8 @@ private:
   cluster cluster_;
   caretaker caretaker_;
   bool was_interrupted_ = false;
+  std::optional<training_finished> end_;
+  std::vector<float> parameters_;
 };
 
 } // namespace
@@ -200,11 +214,21 @@ trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
                  : 0}; // of whose versions are seen
   const auto drawn = random.bits();
   const auto disk = what.what->is_diskless ? nullptr : new_disk(drawn);
+  const temporary_folder folder; // the decisions of an asynchronous run
+  const auto record = folder.path("sequence.txt");
+  std::optional<training_finished> end;
+  std::vector<float> parameters;
+  const auto note_end = [&](const act& one) {
+    end = one.end();
+    parameters = one.parameters();
+  };
   bool interrupted = false;
   {
-    act first{system, random.bits(), what, what.what->machines, disk, judge, report, options};
+    act first{system, random.bits(), what,  what.what->machines, disk, judge,
+              report, options,       record};
     const auto faults = draw_faults(options.seed, what.reference.finished.version, random);
     interrupted = first.play(faults) && first.was_interrupted();
+    note_end(first);
   }
   if (interrupted) {
     if (options.trace)
@@ -213,10 +237,15 @@ trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
       disk->close_all();
       disk->forget_faults(); // they were the first cluster's
     }
-    act second{system, random.bits(), what, what.what->other_machines, disk, judge,
-               report, options,       24h};
+    act second{system,  random.bits(), what, what.what->other_machines, disk, judge, report,
+               options, record,        24h};
     second.play({});
+    note_end(second);
   }
+  if (what.what->what.training.strategy == strategy_kind::gradients &&
+      has_server(what.trained.resolved.training) && end && judge.violations().empty())
+    for (const auto& words : replay(system, what.trained, record, *end, parameters))
+      judge.report(words);
   report.violations = judge.violations();
   report.view_changes = judge.view_changes();
   report.roll_backs = judge.roll_backs();
