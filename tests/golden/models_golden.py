@@ -46,16 +46,21 @@ class Builder:
         """Of these sources, with the headers in this copy of models/."""
         (folder / "include").mkdir(parents=True, exist_ok=True)
         link(folder / "include/models", models)
-        sources = [x for x in sources if self.is_x86 or x.name not in OF_KERNELS]
+        units = {}  # name -> sources that are compiled together, as CMake does; those of products keep to themselves
+        for file in sources:
+            if self.is_x86 or file.name not in OF_KERNELS:
+                alone = file.name.startswith("products")
+                units.setdefault(file.name if alone else "-".join(file.parts[-3:-1]) + ".cpp", []).append(file)
 
-        def compiled(file):
-            result = folder / ("-".join(file.parts[-3:]) + ".o")
-            subprocess.run([self.compiler, *FLAGS, *OF_KERNELS.get(file.name, []), "-I", folder / "include",
-                            "-idirafter", self.third, "-c", file, "-o", result], check=True)
+        def compiled(name):
+            unit, result = folder / name, folder / (name + ".o")
+            unit.write_text("".join(f'#include "{x}"\n' for x in units[name]), encoding="utf-8")
+            subprocess.run([self.compiler, *FLAGS, *OF_KERNELS.get(name, []), "-I", folder / "include",
+                            "-idirafter", self.third, "-c", unit, "-o", result], check=True)
             return result
 
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
-            return dict(zip((x.name for x in sources), workers.map(compiled, sources)))
+            return dict(zip(units, workers.map(compiled, units)))
 
     def linked(self, objects, folder):
         program = folder / "models_golden"
