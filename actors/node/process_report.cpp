@@ -215,6 +215,8 @@ owner_actor process_report::who_counts() const {
 void process_report::send() {
   last_ = context_.now();
   is_due_ = false;
+  if (ticked_ != moment{} && last_ - ticked_ > own_pause)
+    count_from(last_); // the first message after a pause may come before the tick
   const auto& self = context_.options.self;
   node_report news;
   news.name = self.name;

@@ -50,6 +50,7 @@ public:
     options.slot_count = slot_count;
     options.block_numbers = 1;
     options.exchange = {credit_bytes, piece_elements};
+    options.records.gauges = {gauge};
     replica_actor_ = system_->spawn(played_replica, &replica);
     shard_actor_ = system_->spawn(played_shard, &shard);
     director_actor_ = system_->spawn(played_director, &director);
@@ -102,6 +103,14 @@ public:
       scheduler_->advance_time(node_tick_interval);
       run();
     }
+  }
+
+  /// Nothing runs for so long, as when the machine sleeps; then this message is the first one.
+  template <class... Ts>
+  void sleep_before(milliseconds time, const Ts&... message) {
+    caf::anon_send(node_, message...);
+    scheduler_->advance_time(time);
+    run();
   }
 
   /// A view of both processes, and a directive to version 8.
@@ -160,11 +169,13 @@ public:
     run();
   }
 
+  moment now() const { return scheduler_->clock().now(); }
   const local_node_actor& node() const { return node_; }
   /// Somebody for a name of the test's own.
   const node_actor& third() const { return stranger_actor_; }
 
   heard director, there, stranger, replica, shard;
+  const std::shared_ptr<work_gauge> gauge = std::make_shared<work_gauge>(); ///< of the replica
 
 private:
   replica_actor replica_actor_;

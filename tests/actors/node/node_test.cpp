@@ -306,6 +306,21 @@ TEST(node, tells_of_a_link_at_once_that_it_said_was_missing) {
   EXPECT_EQ(run.director.nodes.size(), usual + 7);
 }
 
+TEST(node, counts_no_time_in_which_it_did_not_run_as_work) {
+  begun_node run;
+  auto news = test::played_node::both(1, 2);
+  news.members.push_back({"third", 12, 1, 0});
+  run.tell(news);
+  run.wait(100ms);
+  run.gauge->begin(run.now(), {});
+  const auto before = run.director.nodes.size();
+  run.sleep_before(6s, std::string{"third"}, uint64_t{12}, run.third()); // it is reported at once
+  run.wait(1s);
+  ASSERT_GT(run.director.nodes.size(), before + 1);
+  for (auto i = before; i < run.director.nodes.size(); ++i)
+    EXPECT_LE(run.director.nodes[i].work.busy, 1s) << i;
+}
+
 TEST(node, says_whom_it_waits_for) {
   node_at_start run;
   run.wait(1100ms);
