@@ -130,7 +130,7 @@ void order_work::on_sequence(const sequence_news& news) {
     decisions_.add(news.entries);
     send_decisions();
     for (const auto& entry : news.entries)
-      if (entry.kind == entry_kind::drop && !entry.evaluates)
+      if (entry.kind == entry_kind::drop)
         deliver(orders_.drop(entry.number));
     return;
   }

@@ -39,6 +39,7 @@ void decision_record::add(const sequence_entry& entry) {
     line.kind = entry.is_late ? late : drop;
     break;
   case entry_kind::close:
+    line.kind = entry.is_late ? loss : close;
     break;
   case entry_kind::pass:
     line = {pass, entry.step};

@@ -10,6 +10,7 @@ namespace troupe {
 void gradients_policy::begin(server_records& records, span_model& span, state_loader* saved) {
   const auto count = records.roster.place_count();
   moved_.clear();
+  is_left_to_close_ = false;
   options_.trainer_count =
     std::max(count, holds_gradients() ? options_.consistency.first_count : size_t{1});
   rule_.emplace(options_.consistency, options_.trainer_count);
@@ -28,14 +29,28 @@ void gradients_policy::close(const staleness_decision& decision, server_records&
   std::ranges::copy(decision.applied, std::back_inserter(moved_));
 }
 
+void gradients_policy::close_left(server_records& records) {
+  if (std::exchange(is_left_to_close_, false))
+    records.decisions.write({.kind = entry_kind::close, .is_late = true});
+}
+
+std::optional<server_outcome> gradients_policy::pass_over(server_records& records, moment) {
+  if (!is_left_to_close_ || records.model.version() >= records.model.step_limit())
+    return std::nullopt;
+  close_left(records);
+  return server_outcome{.when_not_finite =
+                          "what the gradients of the replicas that are left lead to"};
+}
+
 server_outcome gradients_policy::on_lost(size_t place, server_records& records, moment now) {
   const auto decision = rule_->on_lost(place);
   if (decision.completes_step) { // the loss completed a step that others waited for
-    close(decision, records);
+    is_left_to_close_ = true;
+    std::ranges::copy(decision.applied, std::back_inserter(moved_));
     records.roster.statistics().on_barrier(now);
   }
   records.roster.release(rule_->released());
-  return {.when_not_finite = "what the gradients of the replicas that are left lead to"};
+  return {};
 }
 
 std::string gradients_policy::remark() const {
@@ -75,6 +90,7 @@ server_outcome gradients_policy::on_result(const trainer_result& news, server_re
                         .is_discarded = decision.verdict == staleness_verdict::refuse,
                         .completes_step = decision.completes_step};
   const bool is_taken = news.finite && !result.is_discarded;
+  close_left(records);
   sequence_entry entry{.kind = is_taken ? entry_kind::take : entry_kind::drop,
                        .number = news.ticket};
   entry.is_late = result.is_discarded;

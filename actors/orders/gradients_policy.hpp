@@ -32,6 +32,7 @@ public:
   server_outcome on_lost(size_t place, server_records& records, moment now) override;
   std::string remark() const override;
 
+  std::optional<server_outcome> pass_over(server_records& records, moment now) override;
   uint64_t piece_limit(server_records& records) override { return records.model.step_limit(); }
   std::optional<trainer_order> order_for(size_t place, server_records& records,
                                          moment now) override;
@@ -53,12 +54,16 @@ private:
   }
   /// The gradients in place move the model.
   void close(const staleness_decision& decision, server_records& records);
+  /// Those of a step that a loss completed, if there is one.
+  void close_left(server_records& records);
 
   asynchronous_options options_;
   std::optional<staleness_rule> rule_;
-  /// Gradients in the model that the statistics do not count yet. A step that a loss completed is adopted with the next
-  /// gradient; after the last gradient it is not.
+  /// Gradients in the model that the statistics do not count yet.
   std::vector<applied_gradient> moved_;
+  /// A loss completed a step. Its version is out already, so it moves the model when training goes on: with the next task
+  /// or gradient. If there is none it is left out, and a checkpoint has its gradients as held ones.
+  bool is_left_to_close_ = false;
 };
 
 } // namespace troupe

@@ -102,7 +102,8 @@ std::optional<order_queue::finished_order> order_queue::offer(const result_heade
     return std::nullopt;
   auto& x = found->second;
   const auto expected = news.finite ? result_vector_count(x.header) : 0;
-  if (x.header.kind == trainer_task::clients && news.clients.size() != x.header.chunks.size())
+  if (x.header.kind == trainer_task::clients && !x.header.is_dropped &&
+      news.clients.size() != x.header.chunks.size())
     return std::nullopt;
   if (news.vector_count != expected)
     return std::nullopt;
@@ -154,15 +155,15 @@ std::vector<order_queue::finished_order> order_queue::on_progress(const span_pro
 }
 
 std::optional<order_queue::finished_order> order_queue::drop(uint64_t task) {
+  for (auto& [number, x] : open_) // of an evaluation each share
+    if (x.header.task == task)
+      x.header.is_dropped = true;
   const auto found = find_task(task);
-  if (found == open_.end())
-    return std::nullopt;
-  found->second.is_dropped = true;
-  return finish(found);
+  return found == open_.end() ? std::nullopt : finish(found);
 }
 
 bool order_queue::is_whole(const open_order& x) const {
-  if (!x.result || x.is_dropped)
+  if (!x.result || x.header.is_dropped)
     return x.result.has_value();
   return vectors_.is_whole(key_of(x.header)) &&
          (x.result->vector_count == 0 || x.whole_at.size() == owners_.size());
@@ -188,7 +189,7 @@ std::optional<order_queue::finished_order> order_queue::finish(place found) {
   result.finite = x.result->finite;
   result.clients = x.result->clients;
   result.computed = std::chrono::nanoseconds{x.result->computed_ns};
-  if (x.result->vector_count > 0 && !x.is_dropped) {
+  if (x.result->vector_count > 0 && !x.header.is_dropped) {
     result.values = values;
     result.state = state;
   }

@@ -56,7 +56,8 @@ public:
   std::optional<finished_order> offer(const result_header& news, moment now, span_vectors own = {});
   /// Another owner has these tasks' results; returns those that are whole now.
   std::vector<finished_order> on_progress(const span_progress& news, moment now);
-  /// The task's result does not count any more: its header alone is whole. Its trainer has it in hand still.
+  /// The task's result does not count any more: its header alone is whole, and says so when it is sent again. Its
+  /// trainer may have it in hand still.
   std::optional<finished_order> drop(uint64_t task);
   /// Call it when all vectors of a task's result have come to the own span.
   std::optional<finished_order> finish(uint64_t task);
@@ -82,7 +83,6 @@ private:
     std::optional<result_header> result{};
     span_vectors own{};            ///< the own span's part of the result, if it did not travel
     std::set<uint64_t> whole_at{}; ///< other owners that have theirs
-    bool is_dropped = false;
     repair_clock clock{};
     moment opened{};
     moment heard{}; ///< when something new of it came; at first, when it was opened

@@ -81,9 +81,10 @@ std::optional<server_outcome> replay_policy::pass_over(server_records& records, 
   if (next_ == items_.size())
     return records.model.version() == records.model.horizon().version ? std::nullopt : end_here();
   const auto& what = items_[next_];
-  const bool must_wait =
-    what.kind == give ? what.step >= records.model.step_limit()
-                      : (what.kind == take || what.kind == late) && !arrived_.contains(what.piece);
+  const bool must_wait = what.kind == give   ? what.step >= records.model.step_limit()
+                         : what.kind == loss ? records.model.version() >= records.model.step_limit()
+                                             : (what.kind == take || what.kind == late) &&
+                                                 !arrived_.contains(what.piece);
   if (must_wait) {
     // Evaluations or checkpoints that the recorded run did not wait for: nothing would ever move again.
     const bool is_stuck = what.kind == give && closed_at_.size() == arrived_.size() &&
@@ -143,7 +144,8 @@ server_outcome replay_policy::make(const item& what, server_records& records) {
     result.next = next_version{records.model.version() + 1, {}};
     break;
   case close:
-    records.decisions.write({.kind = entry_kind::close});
+  case loss:
+    records.decisions.write({.kind = entry_kind::close, .is_late = what.kind == loss});
     ++closed_count_;
     break;
   case begin:

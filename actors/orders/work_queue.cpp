@@ -59,12 +59,13 @@ std::optional<result_header> work_queue::offer(const order_header& news, moment 
   forget_all_but(news.open, news.last);
   const auto [found, is_new] = orders_.try_emplace(news.number);
   auto& x = found->second;
-  if (!is_new)
+  if (!is_new && (!news.is_dropped || x.ticket > 0 || x.result))
     return x.result;
   x.header = news;
   newest_task_ = std::max(newest_task_, news.task);
-  if (lost_.contains(news.replica))
-    return end_without_result(news.number, x);
+  const bool is_lost = lost_.contains(news.replica);
+  if (is_lost || news.is_dropped)
+    return end_without_result(news.number, x, is_lost);
   if (news.vector_count > 0)
     x.vectors.emplace(arriving(tensor_kind::order, news.task, news.vector_count, now));
   if (news.model && !models_.contains(*news.model))
@@ -200,18 +201,19 @@ std::vector<result_header> work_queue::lose(uint64_t replica) {
   std::vector<result_header> result;
   for (auto& [number, x] : orders_)
     if (x.header.replica == replica && !x.result)
-      result.push_back(end_without_result(number, x));
+      result.push_back(end_without_result(number, x, true));
   forget_models();
   return result;
 }
 
-result_header work_queue::end_without_result(uint64_t number, order_in_work& x) {
+result_header work_queue::end_without_result(uint64_t number, order_in_work& x, bool is_lost) {
   x.vectors.reset();
   exchange_->dismiss(tensor_kind::order, only_key(x.header.task));
   result_header header;
   header.term = term_;
   header.number = number;
-  header.is_lost = true;
+  header.finite = false;
+  header.is_lost = is_lost;
   x.result = header;
   return header;
 }

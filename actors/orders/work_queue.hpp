@@ -109,7 +109,7 @@ private:
   arriving_vectors arriving(tensor_kind kind, uint64_t key, size_t count, moment now) {
     return {exchange_, kind, key, count, owners_.others, buffers_, now, owners_.here.elements};
   }
-  result_header end_without_result(uint64_t number, order_in_work& x);
+  result_header end_without_result(uint64_t number, order_in_work& x, bool is_lost);
   void forget_all_but(const std::vector<uint64_t>& open, uint64_t last);
   /// Those that no order begins with are forgotten, but for the newest if it is whole.
   void forget_models();

@@ -7,7 +7,7 @@ namespace troupe {
 TROUPE_INSPECT(order_header,
                plain(f, "troupe.order_header", x.term, x.number, x.replica, x.evaluates, x.task,
                      x.kind, x.trainer, x.member, x.first_step, x.step_count, x.chunks, x.model,
-                     x.vector_count, x.open, x.last, x.attempt))
+                     x.vector_count, x.open, x.last, x.attempt, x.is_dropped))
 
 TROUPE_INSPECT(sequence_entry,
                inspect_fields(f, x.kind, x.position, x.number, x.step, x.place, x.sample_count,

@@ -117,6 +117,8 @@ struct order_header {
   std::vector<uint64_t> open;
   uint64_t last = 0;    ///< the newest order of this process
   uint64_t attempt = 0; ///< of a trainer_order for clients
+  bool is_dropped =
+    false; ///< nothing comes of it, and its vectors may be gone: answer without, unless it has begun
 
   friend bool operator==(const order_header&, const order_header&) = default;
 };

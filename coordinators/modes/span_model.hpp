@@ -55,12 +55,13 @@ struct sequence_entry {
   uint64_t round = 0;        ///< close: the model's number after it
   uint64_t attempt = 0;      ///< close: of a private round
   bool is_void = false;      ///< close: the updates in place are forgotten, nothing moves
-  bool is_late = false;      ///< drop: the update is here, and comes too late
-  bool evaluates = false;    ///< give, drop: of an evaluation
-  bool is_row = false;       ///< mark: the history has a row of this version
-  bool is_saved = false;     ///< mark: a checkpoint has this version
-  uint64_t version = 0;      ///< of the history, after it
-  std::string worker = {};   ///< give: the process that computes; empty: none yet
+  bool is_late =
+    false; ///< drop: the update is here, and comes too late; close: of a version that is out
+  bool evaluates = false;  ///< give, drop: of an evaluation
+  bool is_row = false;     ///< mark: the history has a row of this version
+  bool is_saved = false;   ///< mark: a checkpoint has this version
+  uint64_t version = 0;    ///< of the history, after it
+  std::string worker = {}; ///< give: the process that computes; empty: none yet
 
   friend bool operator==(const sequence_entry&, const sequence_entry&) = default;
 };

@@ -19,8 +19,12 @@ namespace troupe {
 namespace {
 
 constexpr std::string_view first_line = "troupe sequence 1";
-constexpr std::array<std::string_view, 7> decision_words{"begin", "give",  "take", "late",
-                                                         "drop",  "close", "pass"};
+constexpr std::array<std::string_view, 8> decision_words{"begin", "give",  "take", "late",
+                                                         "drop",  "close", "pass", "loss"};
+
+bool has_number(decision_kind kind) {
+  return kind != decision_kind::close && kind != decision_kind::loss;
+}
 
 template <class Number>
 void add_number(std::string& out, Number value) {
@@ -31,7 +35,7 @@ void add_number(std::string& out, Number value) {
 
 std::string line_of_decision(const recorded_decision& x) {
   std::string result{decision_words[static_cast<size_t>(x.kind)]};
-  if (x.kind != decision_kind::close)
+  if (has_number(x.kind))
     add_number(result, x.number);
   if (x.kind == decision_kind::give)
     add_number(result, x.step);
@@ -60,7 +64,7 @@ std::optional<recorded_decision> decision_of(std::string_view line) {
   recorded_decision result;
   result.kind = static_cast<decision_kind>(found - decision_words.begin());
   auto rest = line.substr(word.size());
-  if ((result.kind != decision_kind::close && !take_number(rest, result.number)) ||
+  if ((has_number(result.kind) && !take_number(rest, result.number)) ||
       (result.kind == decision_kind::give && !take_number(rest, result.step)) ||
       (result.kind == decision_kind::take && !take_number(rest, result.scale)) || !rest.empty() ||
       !(result.scale > 0 && result.scale <= 1))
@@ -84,7 +88,7 @@ public:
       return open_.emplace(x.number, x.step).second ? "" : "the task was given before";
     if (x.kind == pass)
       return count(x.number);
-    if (x.kind == close)
+    if (!has_number(x.kind))
       return "";
     const auto task = open_.extract(x.number);
     if (task.empty())
@@ -151,6 +155,8 @@ sequence_writer::sequence_writer(std::string path, uint64_t version) : path_(std
     auto all = read_sequence(path_);
     auto end = all.begin();
     for (auto next = all.begin(); next != all.end() && order.version() <= version;) {
+      if (order.version() == version && next->kind == decision_kind::loss)
+        break; // a checkpoint of the version is without it
       order.problem(*next++);
       if (order.version() == version && order.is_quiet())
         end = next;

@@ -7,6 +7,7 @@
 //   late TASK           it is here and too late: nothing comes of it
 //   drop TASK           it will not come, or not count: its replica is lost
 //   close               the gradients in place make the next parameters
+//   loss                likewise, as a replica is lost that they waited for: the version is out without them
 //   pass STEP           the step is left out
 //
 // `take`, `late` and `pass` make the next version. A line is in the file before a checkpoint of its version is.
@@ -22,7 +23,7 @@
 
 namespace troupe {
 
-enum class decision_kind : uint8_t { begin, give, take, late, drop, close, pass };
+enum class decision_kind : uint8_t { begin, give, take, late, drop, close, pass, loss };
 
 struct recorded_decision {
   decision_kind kind = decision_kind::close;

@@ -72,6 +72,27 @@ TEST_F(order_waits, a_result_counts_once_all_owners_have_it_and_a_dropped_one_at
   EXPECT_FALSE(dropped->result.values) << "nothing of it is needed";
 }
 
+// What other owners have forgotten can never be begun: its trainer is told, and answers.
+TEST_F(order_waits, dropped_tasks_and_evaluations_are_answered_without_vectors) {
+  queue.begin_term(1, {{3, "owner"}});
+  order(1);
+  evaluation_order shares;
+  shares.version = 7;
+  shares.model.values = test::counting_from(0, size).storage();
+  for (const auto& who : {first_of_left, right})
+    queue.open({who, std::nullopt, shares}, false, now);
+  EXPECT_FALSE(queue.drop(1));
+  EXPECT_FALSE(queue.drop(evaluation_of(7)));
+  const auto headers = queue.due(now + 200ms);
+  ASSERT_EQ(headers.size(), 3u);
+  for (const auto& [to, header] : headers)
+    EXPECT_TRUE(header.is_dropped);
+  EXPECT_TRUE(queue.offer(result_header{1, 1, {}, false, 0, 0}, now));
+  for (const uint64_t number : {2, 3})
+    EXPECT_FALSE(queue.offer(result_header{1, number, {}, false, 0, 0}, now));
+  EXPECT_TRUE(queue.due(now + 10s).empty());
+}
+
 TEST_F(order_waits, name_nothing_that_is_under_way) {
   order(3);
   EXPECT_EQ(in(1999ms), waits{});

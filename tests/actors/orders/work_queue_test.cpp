@@ -146,6 +146,37 @@ TEST(work_queue, a_trainer_that_has_ended_gives_its_orders_back) {
   EXPECT_EQ(exchange->figures().tensors_kept, 1u) << "the result";
 }
 
+TEST(work_queue, a_dropped_order_that_has_not_begun_makes_way) {
+  const moment now{};
+  const auto pool = std::make_shared<buffer_pool>(10);
+  exchange_port exchange;
+  exchange->begin_term(1);
+  work_queue queue{exchange, {pool, {0, 10}}};
+  queue.begin_term(1, {{{exchange.id_of("server"), {0, 10}}}, {}});
+  const auto told = [&](uint64_t number, std::vector<uint64_t> open, bool is_dropped) {
+    order_header news;
+    news.term = 1;
+    news.number = number;
+    news.last = 2;
+    news.task = news.model.emplace(number);
+    news.open = std::move(open);
+    news.is_dropped = is_dropped;
+    return queue.offer(news, now);
+  };
+  EXPECT_FALSE(told(1, {1, 2}, false) || told(2, {1, 2}, false));
+  EXPECT_TRUE(queue.begin(tensor_kind::model, 2).empty()) << "the first one is first";
+  const auto answer = told(1, {1, 2}, true);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(*answer, (result_header{1, 1, {}, false, 0, 0}));
+  EXPECT_EQ(told(1, {1, 2}, true), answer) << "it was lost";
+  const auto next = queue.begin_whole(0);
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_EQ(next[0].header.number, 2u);
+  EXPECT_FALSE(told(2, {2}, true)) << "it has begun, and will be answered";
+  for (const auto& [from, question] : exchange->awaited())
+    EXPECT_NE(question.of.key, 1u) << "nobody has it any more";
+}
+
 // Numbers begin anew with each term, and a trainer may still be at an order of the one before.
 TEST(work_queue, what_comes_of_an_order_of_an_earlier_term_is_of_no_order) {
   const moment now{};
