@@ -28,16 +28,16 @@ struct applied_step {
 /// An action of a parameter server on one of its trainers.
 struct trainer_event {
   enum class kind : uint8_t {
-    ordered,   ///< it was given a piece of work
+    given,     ///< it was given a piece of work
     used,      ///< its result counts: a gradient that was applied or is held, a member's model
     discarded, ///< its result came too late, which counts too
     refused,   ///< its result was of work that it no longer has
     lost,
     joined
   };
-  kind what = kind::ordered;
+  kind what = kind::given;
   uint64_t trainer = 0;        ///< its context
-  uint64_t ticket = 0;         ///< of the order
+  uint64_t ticket = 0;         ///< of the task
   uint64_t round = 0;          ///< of local rounds
   uint64_t piece = 0;          ///< the step, or the member
   uint64_t staleness = 0;      ///< of a gradient
@@ -62,13 +62,13 @@ struct test_hooks {
   float poison = 0;
   /// Replicas leave out the last value of each contribution to this step.
   std::optional<uint64_t> cut_step;
-  /// Clients of an order of a federated round; 0: the number of trainers decides.
-  size_t clients_of_order = 0;
+  /// Clients of a task of a federated round; 0: the number of trainers decides.
+  size_t clients_of_task = 0;
   /// A replica or trainer that computes on this row of the data ends its process, or throws. Rows count from 1, as in
   /// row_namer. Real processes read TROUPE_TEST_CRASHING_ROW ("17", "17 throws").
   std::optional<size_t> crashing_row;
   bool crash_throws = false;
-  /// Delay of this trainer's answer to an order that begins at this step. It counts as computing time.
+  /// Delay of this trainer's answer to a task that begins at this step. It counts as computing time.
   std::function<std::chrono::nanoseconds(uint64_t trainer, uint64_t step)> answer_delay;
 };
 

@@ -15,11 +15,11 @@ size_t node_context::owner_count() const {
     std::ranges::count_if(view.shards, [](const auto& x) { return !x.blocks.empty(); }));
 }
 
-order_taker_actor node_context::trainer_at(const replica_place& place) const {
-  if (takes_orders_directly(place))
+task_taker_actor node_context::trainer_at(const replica_place& place) const {
+  if (takes_tasks_directly(place))
     return at(place, local.trainers);
   const auto found = distant.find(life_of(place));
-  return found == distant.end() ? order_taker_actor{} : found->second;
+  return found == distant.end() ? task_taker_actor{} : found->second;
 }
 
 std::shared_ptr<const element_window> node_context::window_of(size_t member) const {

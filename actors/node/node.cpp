@@ -1,7 +1,7 @@
 #include "actors/node/node.hpp"
 
-#include "actors/node/order_work.hpp"
 #include "actors/node/synchronous_work.hpp"
+#include "actors/node/task_work.hpp"
 #include "actors/protocol/boundary_messages.hpp"
 #include "models/segments/segment_chain.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 std::unique_ptr<node_work> work_for(node_context& context, local_spans& spans, local_actors& actors,
                                     directive_state& directives, result_outbox& outbox) {
   if (context.options.kept)
-    return std::make_unique<order_work>(context, spans, actors, directives, outbox);
+    return std::make_unique<task_work>(context, spans, actors, directives, outbox);
   if (context.options.wired)
     return std::make_unique<synchronous_work>(context, spans, actors, directives, outbox);
   return std::make_unique<node_work>(context, spans, actors, directives, outbox);
@@ -74,7 +74,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       parts_->spans.on_numbers(news);
       start_shards();
     },
-    [this, &work](const order_header& news) {
+    [this, &work](const task_header& news) {
       work.on_header(news);
       settle();
     },
@@ -137,8 +137,8 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     [this](const std::string& who, uint64_t incarnation, const node_actor& actor) {
       on_peer(who, incarnation, actor);
     },
-    [this, &work](const distant_order& order) {
-      work.on_distant_order(order);
+    [this, &work](const distant_task& task) {
+      work.on_distant_task(task);
       settle();
     },
     [this, &work](const trainer_result& news) {
@@ -291,7 +291,7 @@ void node_state::on_cluster_view(const cluster_view& news) {
     context_.options.listeners.on_standing(context_.view.id, context_.options.self.incarnation,
                                            !context_.takes_part() ? ""
                                            : context_.options.kept
-                                             ? "computes what the parameter server orders"
+                                             ? "computes what the parameter server gives it"
                                              : context_.view.work_text(*context_.me));
   settle();
 }

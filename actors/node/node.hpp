@@ -7,7 +7,7 @@
 //            <= reports == | process_report  what the process does        |
 //                          | local_spans     state to begin with, copies  |
 //   other    == pieces, => | exchange        all vectors on wires         |
-//   nodes    <= wants   == | node_work       synchronous | orders | alone |
+//   nodes    <= wants   == | node_work       synchronous | tasks | alone |
 //                          +----------------------------------------------+
 //
 //                 term begins              state is here, shards have it

@@ -7,7 +7,7 @@
 #include "actors/base/work_gauge.hpp"
 #include "actors/protocol/cluster_messages.hpp"
 #include "actors/protocol/interfaces.hpp"
-#include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/task_messages.hpp"
 #include "coordinators/membership/cluster_view.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/network/model.hpp"
@@ -25,8 +25,8 @@
 
 namespace troupe {
 
-/// Sizes of a parameter server's orders.
-struct order_sizes {
+/// Sizes of a parameter server's tasks.
+struct task_sizes {
   size_t slot_count = 0;     ///< of the optimizer state that goes with one
   size_t cohort_max = 0;     ///< clients of a federated round; 0: there are none
   bool own_start = false;    ///< members begin with models of their own
@@ -52,7 +52,7 @@ struct node_options {
   uint64_t seed = 0;     ///< of the job
   const_buffer start{};  ///< what parameters begin with, in working order; none: values by the seed
   size_t slot_count = 0; ///< of the owner's state beside the parameters
-  order_sizes orders;
+  task_sizes tasks;
   size_t block_numbers = 0; ///< that shards send each other for a block in a step
   bool has_point = false;   ///< gradients are taken elsewhere than at the parameters
   exchange_options exchange;
@@ -60,7 +60,7 @@ struct node_options {
   node_records records;
   std::shared_ptr<piece_carrier> carrier; ///< between processes; null: pieces are messages
   /// Makes a distant trainer, which stands for a trainer of another process.
-  std::function<order_taker_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
+  std::function<task_taker_actor(local_node_actor::pointer, const trainer_life&)> stand_in;
 };
 
 /// How often a node looks for missing data: a quarter of the shortest patience.
@@ -75,7 +75,7 @@ struct node_context {
   local_company local;
   std::set<size_t> lost_replicas; ///< lost trainers; the others go on
   /// Distant trainers, in a parameter server's process.
-  std::map<trainer_life, order_taker_actor> distant;
+  std::map<trainer_life, task_taker_actor> distant;
 
   director_link_actor director;
   std::map<std::string, node_actor> peers; ///< those with a link
@@ -131,14 +131,14 @@ struct node_context {
   const std::string& owner_of(const shard_place& place) const {
     return view.members[place.member].name;
   }
-  /// The trainer at a place takes orders of a parameter server beside it, without this node: that has all parameters.
-  bool takes_orders_directly(const replica_place& place) const {
+  /// The trainer at a place takes tasks of a parameter server beside it, without this node: that has all parameters.
+  bool takes_tasks_directly(const replica_place& place) const {
     return is_mine(place) && owner_count() == 1;
   }
   /// Spans of the parameters that an actor owns.
   size_t owner_count() const;
   /// The trainer at a place, or its distant trainer here; null: there is neither.
-  order_taker_actor trainer_at(const replica_place& place) const;
+  task_taker_actor trainer_at(const replica_place& place) const;
   trainer_life life_of(const replica_place& place) const;
 
   template <class T>

@@ -1,7 +1,7 @@
 // Node work: what a node carries for the actors of its process, apart from views and directives.
 // This class serves a run in one process, where replicas and shards exchange pointers: it only
 // hands versions to the director. Subclasses serve synchronous training over wires
-// (synchronous_work.hpp), and a parameter server with its trainers (order_work.hpp).
+// (synchronous_work.hpp), and a parameter server with its trainers (task_work.hpp).
 
 #pragma once
 
@@ -71,7 +71,7 @@ public:
   virtual void on_block_sums(const block_sums&) {}
   virtual void on_report(const training_report&) {}
   virtual void on_evaluation(const evaluation&) {}
-  virtual void on_distant_order(const distant_order&) {}
+  virtual void on_distant_task(const distant_task&) {}
   virtual void on_result(const trainer_result&) {}
   virtual void on_given(const given_vectors&) {}
   /// A replica is lost; false: the process cannot go on without it.
@@ -79,7 +79,7 @@ public:
 
   // ---- Headers, decisions and progress of other processes ----
 
-  virtual void on_header(const order_header&) {}
+  virtual void on_header(const task_header&) {}
   virtual void on_header(const result_header&) {}
   virtual void on_sequence(const sequence_news&) {}
   virtual void on_progress(const span_progress&) {}

@@ -14,7 +14,7 @@ void owned_span::begin_term() {
   clock_ = {};
 }
 
-void owned_span::on_sequence(const sequence_news& news, const order_bounds& bounds) {
+void owned_span::on_sequence(const sequence_news& news, const task_bounds& bounds) {
   const auto are_possible =
     std::ranges::all_of(news.entries, [&](const auto& x) { return is_possible(x, bounds); });
   if (!is_here() || !spans_.has_started() || !are_possible)
@@ -50,7 +50,7 @@ void owned_span::on_early(peer_id from, const tensor_piece& news) {
 void owned_span::expect_update(const sequence_entry& task) {
   last_given_ = std::max(last_given_, task.number);
   if (task.worker != context_.options.self.name)
-    vectors_.expect(task.number, context_.options.orders.result_vectors, task.worker,
+    vectors_.expect(task.number, context_.options.tasks.result_vectors, task.worker,
                     context_.now());
 }
 

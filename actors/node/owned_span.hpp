@@ -11,8 +11,8 @@
 
 #include "actors/base/early_pieces.hpp"
 #include "actors/node/local_actors.hpp"
-#include "actors/orders/work_queue.hpp"
 #include "actors/spans/sequence_link.hpp"
+#include "actors/tasks/work_queue.hpp"
 
 #include <cstdint>
 #include <map>
@@ -29,7 +29,7 @@ public:
   /// The owner has the state that it begins with: the parameter server's process sends decisions from now on.
   void on_started() { tell_progress(); }
 
-  void on_sequence(const sequence_news& news, const order_bounds& bounds);
+  void on_sequence(const sequence_news& news, const task_bounds& bounds);
   void on_given(const given_vectors& news);
   /// The owner's part of a task's update, whole: from a wire, or from a trainer here.
   void on_arrived(uint64_t task);

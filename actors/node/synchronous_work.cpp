@@ -459,16 +459,16 @@ void synchronous_work::carry_out(uint64_t step, const std::vector<local_sums::su
   }
 }
 
-// Orders the sum from the replica that sent the last part: it is idle until the step is complete.
+// Tasks the sum from the replica that sent the last part: it is idle until the step is complete.
 void synchronous_work::have_added(uint64_t step, const local_sums::sum& what) {
-  summation order{context_.view.id.term, step, what.node, what.plan, {}};
+  summation task{context_.view.id.term, step, what.node, what.plan, {}};
   const auto& parts = parts_[step];
   for (const auto& node : what.parts)
-    order.parts.push_back(*std::ranges::find(parts, node, &contribution::node));
+    task.parts.push_back(*std::ranges::find(parts, node, &contribution::node));
   const auto last = parts.back().replica;
   const auto& places = context_.view.replicas;
   const bool is_here = last < places.size() && context_.is_mine(places[last]);
-  context_.self->send(context_.local.replicas[is_here ? places[last].index : 0], std::move(order));
+  context_.self->send(context_.local.replicas[is_here ? places[last].index : 0], std::move(task));
 }
 
 // The gradient's values leave while the replica computes them.

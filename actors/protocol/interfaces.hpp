@@ -8,7 +8,7 @@
 //                                        contribution, parameter span
 //
 //   node <==tensors: piece, want, credit, stamp==> node of another process
-//        <==order header, result header==>
+//        <==task header, result header==>
 //
 // Double lines may cross a wire, where messages can be lost with their link, come late, or come twice. Single lines
 // stay in one process, where large values travel as pointers. Every message is idempotent: it states what is, not what
@@ -59,7 +59,7 @@ using replica_actor = step_member_actor::extend<
 
 /// Owns parameters.
 using owner_actor = caf::typed_actor<
-  // The view: the replicas to announce versions to, or the trainers to give orders to.
+  // The view: the replicas to announce versions to, or the trainers to give tasks to.
   caf::reacts_to<view>,
   // A term begins: the state to start from. The view that follows has the start version.
   caf::reacts_to<shard_start>,
@@ -78,22 +78,22 @@ using shard_actor = owner_actor::extend<
   // Another shard's share of the gradient's norm; only when it is clipped by norm.
   caf::reacts_to<block_sums>>;
 
-/// Takes a parameter server's orders, one at a time: a trainer, or the stand-in for a trainer of another process.
-using order_taker_actor = caf::typed_actor<
+/// Takes a parameter server's tasks, one at a time: a trainer, or the stand-in for a trainer of another process.
+using task_taker_actor = caf::typed_actor<
   // A gradient, or a member's local steps. Answered to the parameter server with a `trainer_result`.
-  caf::reacts_to<trainer_order>,
+  caf::reacts_to<trainer_task>,
   // A share of an evaluation. Answered to the director with an `evaluation`.
-  caf::reacts_to<evaluation_order>>;
+  caf::reacts_to<evaluation_task>>;
 
 /// The replica of the modes where one actor, the parameter server, owns all parameters. It computes what the parameter
-/// server orders.
-using trainer_actor = worker_actor::extend_with<order_taker_actor>;
+/// server gives it.
+using trainer_actor = worker_actor::extend_with<task_taker_actor>;
 
 /// The shard of those modes: it decides which trainer computes what next.
 using server_actor = owner_actor::extend<
-  // The result of an order. To itself: time passes.
+  // The result of a task. To itself: time passes.
   caf::reacts_to<trainer_result>, caf::reacts_to<atom::tick>,
-  // No order for a further step until the next horizon: the index to answer under, and the round.
+  // No task for a further step until the next horizon: the index to answer under, and the round.
   // Answered to the node with `held`.
   caf::reacts_to<atom::hold, uint64_t, uint64_t>>;
 
@@ -152,9 +152,9 @@ using node_actor = tensor_actor::extend<
   caf::reacts_to<hold_request>,
   // The few numbers of a checkpoint's state, from the director.
   caf::reacts_to<shard_numbers>,
-  // An order of the other process's parameter server to a trainer of this one; its vectors come in pieces.
-  caf::reacts_to<order_header>,
-  // The result of an order of this process's parameter server; its vectors come in pieces.
+  // A task of the other process's parameter server to a trainer of this one; its vectors come in pieces.
+  caf::reacts_to<task_header>,
+  // The result of a task of this process's parameter server; its vectors come in pieces.
   caf::reacts_to<result_header>,
   // The parameter server's decisions, for the owner here; how far an owner elsewhere is.
   caf::reacts_to<sequence_news>, caf::reacts_to<span_progress>>;
@@ -209,9 +209,9 @@ using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   caf::reacts_to<uint64_t, director_link_actor>,
   // Another process's node, with its name and incarnation.
   caf::reacts_to<std::string, uint64_t, node_actor>,
-  // An order of the parameter server here to a trainer elsewhere.
-  caf::reacts_to<distant_order>,
-  // The result of an order of another process's parameter server.
+  // A task of the parameter server here to a trainer elsewhere.
+  caf::reacts_to<distant_task>,
+  // The result of a task of another process's parameter server.
   caf::reacts_to<trainer_result>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
@@ -370,7 +370,7 @@ CAF_ADD_TYPE_ID(troupe_handles, (troupe::span_owner_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::model_listener_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::parameters_coordinator_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::gradients_coordinator_actor))
-CAF_ADD_TYPE_ID(troupe_handles, (troupe::order_taker_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::task_taker_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::collective_meeting_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_handles)

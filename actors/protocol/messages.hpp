@@ -152,7 +152,7 @@ TROUPE_INSPECTED(shard_entry);
 
 /// A trainer, for the parameter server beside the node.
 struct trainer_entry {
-  order_taker_actor actor;
+  task_taker_actor actor;
   replica_name name{}; ///< for people
   uint64_t life = 0;   ///< of its process; 0: this one
 

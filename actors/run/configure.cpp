@@ -5,8 +5,8 @@
 #include "actors/protocol/boundary_messages.hpp"
 #include "actors/protocol/collective_messages.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
-#include "actors/protocol/order_messages.hpp"
 #include "actors/protocol/status_messages.hpp"
+#include "actors/protocol/task_messages.hpp"
 #include "actors/protocol/tensor_messages.hpp"
 #include "actors/protocol/write_messages.hpp"
 

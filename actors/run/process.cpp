@@ -2,19 +2,19 @@
 
 #include "actors/base/version_buffers.hpp"
 #include "actors/node/node.hpp"
-#include "actors/orders/distant_trainer.hpp"
-#include "actors/orders/federated_policy.hpp"
-#include "actors/orders/gradients_policy.hpp"
-#include "actors/orders/parameter_server.hpp"
-#include "actors/orders/replay_policy.hpp"
-#include "actors/orders/rounds_policy.hpp"
-#include "actors/orders/trainer.hpp"
 #include "actors/run/job_data.hpp"
 #include "actors/run/private_run.hpp"
 #include "actors/spans/span_owner.hpp"
 #include "actors/step/replica.hpp"
 #include "actors/step/shard.hpp"
 #include "actors/step/solver.hpp"
+#include "actors/tasks/distant_trainer.hpp"
+#include "actors/tasks/federated_policy.hpp"
+#include "actors/tasks/gradients_policy.hpp"
+#include "actors/tasks/parameter_server.hpp"
+#include "actors/tasks/replay_policy.hpp"
+#include "actors/tasks/rounds_policy.hpp"
+#include "actors/tasks/trainer.hpp"
 #include "coordinators/job/federated_job.hpp"
 #include "coordinators/job/private_job.hpp"
 #include "coordinators/job/resolve.hpp"
@@ -100,7 +100,7 @@ std::shared_ptr<server_policy> policy_of(const job& resolved, const trainer_opti
                                          const sequence_options& decisions) {
   if (trainers.clients)
     return std::make_shared<federated_policy>(federated_policy_options{
-      trainers.clients, trainers.hooks.clients_of_order, releases_of(resolved)});
+      trainers.clients, trainers.hooks.clients_of_task, releases_of(resolved)});
   if (resolved.training.strategy == strategy_kind::parameters)
     return std::make_shared<rounds_policy>(
       rounds_policy_options{trainers.plan, local_rounds_of(resolved)});
@@ -147,13 +147,13 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
     server.roster = {{resolved.runtime.attempts, given.lost_patience},
                      std::chrono::seconds{resolved.runtime.lease}};
     server.rows_of = rows_;
-    server.trace = ring_of(trace, "server", "result", "order");
+    server.trace = ring_of(trace, "server", "result", "task");
     local_.add(given.owner_detached ? system.spawn<caf::detached>(parameter_server, server)
                                     : system.spawn(parameter_server, server));
   }
   for (size_t i = 0; i < self_.replica_count; ++i) {
     options.gauge = new_gauge(given);
-    options.trace = ring_of(trace, "trainer " + std::to_string(i), "an order", "result");
+    options.trace = ring_of(trace, "trainer " + std::to_string(i), "a task", "result");
     local_.add(system.spawn(trainer, options));
   }
 }
@@ -255,16 +255,16 @@ process::process(caf::actor_system& system, const job& resolved,
   if (const auto& start = resolved.model.start)
     for_node.start = start->parameters;
   if (is_federated(resolved.training))
-    for_node.orders.cohort_max =
+    for_node.tasks.cohort_max =
       federated_options_of(resolved).counted_max(resolved.federated.clients);
   for_node.slot_count = slot_count_of(resolved, network_->layout());
   if (for_node.kept)
-    for_node.orders.slot_count = make_optimizer(resolved.optimizer)->slot_count();
-  for_node.orders.own_start = resolved.merge.elastic_alpha.has_value();
+    for_node.tasks.slot_count = make_optimizer(resolved.optimizer)->slot_count();
+  for_node.tasks.own_start = resolved.merge.elastic_alpha.has_value();
   if (is_federated(resolved.training)) // halves of words
-    for_node.orders.result_vectors = 2;
+    for_node.tasks.result_vectors = 2;
   else if (resolved.training.strategy == strategy_kind::parameters)
-    for_node.orders.result_vectors = 1 + for_node.orders.slot_count;
+    for_node.tasks.result_vectors = 1 + for_node.tasks.slot_count;
   if (for_shards.whole_rule && for_shards.whole_rule->sum_count())
     for_node.block_numbers = block_number_count(*for_shards.whole_rule);
   else if (changes.norm_max() > 0 && !has_server(resolved.training))

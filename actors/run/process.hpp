@@ -31,7 +31,7 @@
 
 namespace troupe {
 
-struct trainer_options; // actors/orders/trainer.hpp
+struct trainer_options; // actors/tasks/trainer.hpp
 struct node_options;    // actors/node/node_context.hpp
 struct test_hooks;      // actors/base/test_hooks.hpp
 

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "actors/base/guard.hpp"
-#include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/task_messages.hpp"
 #include "actors/spans/span_start.hpp"
 #include "coordinators/modes/main_model.hpp"
 #include "data/records/run_recorder.hpp"

@@ -52,7 +52,7 @@ void task_vectors::open(const task& given, moment now) {
   x.model = given.model;
   if (given.model)
     send_model(given, now);
-  tensor_name name{tensor_kind::order, term_, given.number, only_leaf, 0};
+  tensor_name name{tensor_kind::task, term_, given.number, only_leaf, 0};
   if (!given.model) {
     publish(name, given.vectors.values, given, now);
     ++name.part;
@@ -141,7 +141,7 @@ span_vectors task_vectors::result_of(uint64_t number) const {
 }
 
 void task_vectors::close(uint64_t number) {
-  exchange_->forget(tensor_kind::order, only_key(number));
+  exchange_->forget(tensor_kind::task, only_key(number));
   exchange_->dismiss(tensor_kind::result, only_key(number));
   open_.erase(number);
   forget_models();

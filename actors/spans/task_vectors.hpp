@@ -44,7 +44,7 @@ bool is_newest_model(const std::map<uint64_t, T>& models, uint64_t number) {
                       [&](const auto& x) { return x.first % 2 == number % 2; });
 }
 
-/// The vectors of an order, a model or a result in transit: part k of the tensor is vector k. Their owner may write to
+/// The vectors of a task, a model or a result in transit: part k of the tensor is vector k. Their owner may write to
 /// them, as a trainer does to a member's state.
 class arriving_vectors {
 public:

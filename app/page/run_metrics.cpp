@@ -78,7 +78,7 @@ const metric of_node[] = {
 };
 
 const metric of_trainer[] = {
-  {"results", "replica_results", counter, "Steps or orders that a replica answered."},
+  {"results", "replica_results", counter, "Steps or tasks that a replica answered."},
   {"last_count", "replica_last", counter, "Times that others waited for a replica."},
   {"computed_ms", "replica_computed_seconds", counter, "Time a replica computed.", 1e-3},
   {"waited_ms", "replica_waited_seconds", counter, "Time a replica waited.", 1e-3},

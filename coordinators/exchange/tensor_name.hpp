@@ -25,8 +25,8 @@ enum class tensor_kind : uint8_t {
   gradient,   ///< key: the step; node: the slices that are added in it
   parameters, ///< key: the version
   state,      ///< key: the version; part: 0 the parameters, then the optimizer's slots
-  order,      ///< key: the order's number; part: the vector
-  result,     ///< key: the order's number; part: the vector
+  task,       ///< key: the task's number; part: the vector
+  result,     ///< key: the task's number; part: the vector
   block_sums, ///< key: the step; numbers of blocks, each a double in two elements
   boundary,   ///< key: the version; node, part: see coordinators/parallel/boundary_tensors.hpp
   model,      ///< key: the model's number (coordinators/modes/span_model.hpp)
@@ -37,7 +37,7 @@ template <>
 struct name_table<tensor_kind> {
   static constexpr std::array entries{
     named(tensor_kind::gradient, "gradient"), named(tensor_kind::parameters, "parameters"),
-    named(tensor_kind::state, "state"),       named(tensor_kind::order, "order"),
+    named(tensor_kind::state, "state"),       named(tensor_kind::task, "task"),
     named(tensor_kind::result, "result"),     named(tensor_kind::block_sums, "block_sums"),
     named(tensor_kind::boundary, "boundary"), named(tensor_kind::model, "model")};
 };

@@ -290,7 +290,7 @@ struct runtime_options {
   /// Who may be lost with the same work before it is not given out again; 0: no matter how many
   /// (coordinators/membership/lost_work.hpp, coordinators/modes/trainer_roster.hpp).
   size_t attempts = 3;
-  /// Seconds after which an order that nobody answers is given to another trainer, at least: where a
+  /// Seconds after which a task that nobody answers is given to another trainer, at least: where a
   /// parameter server has trainers. 0: never
   uint64_t lease = 60;
 

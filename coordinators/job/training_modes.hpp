@@ -33,7 +33,7 @@ namespace troupe {
 /// merging, members further apart.
 inline constexpr uint64_t default_local_steps = 10;
 
-/// True for the modes whose parameters one parameter server owns (actors/orders/parameter_server.hpp), false for
+/// True for the modes whose parameters one parameter server owns (actors/tasks/parameter_server.hpp), false for
 /// synchronous gradients.
 bool has_server(const training_options& x);
 

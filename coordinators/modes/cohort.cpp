@@ -24,7 +24,7 @@ random_sequence sequence_of(const cohort_options& x, random_purpose purpose, uin
 
 // The first `count` places of a random order of all clients. In both forms place i takes what place
 // i + below(C - i) holds, which gets what place i held.
-clients first_of_order(word_reader words, uint32_t client_count, size_t count) {
+clients first_of_task(word_reader words, uint32_t client_count, size_t count) {
   clients result(count);
   if (client_count / table_share <= count) {
     clients all(client_count);
@@ -80,7 +80,7 @@ clients invite(const cohort_options& x, std::span<const uint32_t> offsets, uint6
   const auto count =
     std::min<size_t>(client_count, static_cast<size_t>(std::ceil(size * (1 + x.over_selection))));
   return x.sampling == client_sampling::size ? by_size(words, offsets, count)
-                                             : first_of_order(words, client_count, count);
+                                             : first_of_task(words, client_count, count);
 }
 
 // The first in time, by (time, client), in the order they were invited in.

@@ -1,5 +1,5 @@
 // Cohort: which clients take part in a round of federated training, and which of them count. A pure
-// function of the job and the round: all callers get the same answer, so an order names positions
+// function of the job and the round: all callers get the same answer, so a task names positions
 // alone, and clients that do not count are never computed.
 //
 //   clients --sampling--> invited --drop-out--> answering --deadline, over-selection--> counted

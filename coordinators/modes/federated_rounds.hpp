@@ -83,7 +83,7 @@ struct client_figure {
   friend bool operator==(const client_figure&, const client_figure&) = default;
 };
 
-/// Positions of the open round's cohort that one order is about; all of one group.
+/// Positions of the open round's cohort that one task is about; all of one group.
 struct client_piece {
   size_t group = 0;
   index_range positions;

@@ -28,9 +28,9 @@ void trainer_roster::lose(size_t place, moment now) {
   if (!x.life)
     return;
   const auto left = std::exchange(x, {.who = x.who});
-  if (left.order) {
-    returned_.insert(left.order->piece);
-    losses_.on_lost(left.order->piece, left.who, left.process_life, now);
+  if (left.task) {
+    returned_.insert(left.task->piece);
+    losses_.on_lost(left.task->piece, left.who, left.process_life, now);
   }
   if (!left.overdue) // else it was counted
     statistics_.on_lost(place, now);
@@ -56,12 +56,12 @@ std::vector<std::pair<size_t, uint64_t>> trainer_roster::take_overdue(moment now
     auto& x = places_[i];
     const bool has_others = std::ranges::any_of(
       places_, [&](const auto& other) { return &other != &x && other.life && !other.overdue; });
-    if (!x.order || now - x.since < lease || !has_others)
+    if (!x.task || now - x.since < lease || !has_others)
       continue;
-    returned_.insert(x.order->piece);
-    x.overdue = x.order->ticket;
-    x.order.reset();
-    x.before_order = 0;
+    returned_.insert(x.task->piece);
+    x.overdue = x.task->ticket;
+    x.task.reset();
+    x.before_task = 0;
     statistics_.on_lost(i, now);
     pass_on(i, std::exchange(x.shares, {}));
     result.emplace_back(i, *x.overdue);
@@ -90,7 +90,7 @@ std::set<uint64_t>::const_iterator trainer_roster::next_returned(moment now) con
 bool trainer_roster::awaits_time() const {
   const bool has_lease = options_.lease > milliseconds{0};
   return (has_lease &&
-          std::ranges::any_of(places_, [](const auto& x) { return x.order.has_value(); })) ||
+          std::ranges::any_of(places_, [](const auto& x) { return x.task.has_value(); })) ||
          (options_.losses.attempts > 0 && !returned_.empty());
 }
 
@@ -128,36 +128,36 @@ uint64_t trainer_roster::take(size_t place, uint64_t ticket, moment now) {
   const auto piece = next_piece(now);
   begun_count_ += returned_.erase(piece) == 0 ? 1 : 0;
   auto& x = places_[place];
-  x.order = {ticket, piece};
+  x.task = {ticket, piece};
   x.since = now;
-  x.before_order = x.shares.size();
+  x.before_task = x.shares.size();
   statistics_.on_sent(place, now);
   return piece;
 }
 
-bool trainer_roster::finish(size_t place, const work_order& order, moment now,
+bool trainer_roster::finish(size_t place, const work_task& task, moment now,
                             std::chrono::nanoseconds computed) {
   auto& x = places_.at(place);
-  if (x.order == order || x.overdue == order.ticket)
+  if (x.task == task || x.overdue == task.ticket)
     longest_ = std::max(longest_, now - x.since);
-  if (x.order != order) {
-    if (x.overdue == order.ticket) {
+  if (x.task != task) {
+    if (x.overdue == task.ticket) {
       x.overdue.reset();
       x.is_back = true;
     }
     statistics_.on_refused(place);
     return false;
   }
-  x.order.reset();
-  losses_.forget(order.piece);
-  x.shares.erase(x.shares.begin(), x.shares.begin() + static_cast<std::ptrdiff_t>(x.before_order));
-  x.before_order = 0;
+  x.task.reset();
+  losses_.forget(task.piece);
+  x.shares.erase(x.shares.begin(), x.shares.begin() + static_cast<std::ptrdiff_t>(x.before_task));
+  x.before_task = 0;
   statistics_.on_result(place, now, computed);
   return true;
 }
 
 void trainer_roster::start_anew(uint64_t first) {
-  if (!returned_.empty() || !std::ranges::all_of(places_, [](const auto& x) { return !x.order; }))
+  if (!returned_.empty() || !std::ranges::all_of(places_, [](const auto& x) { return !x.task; }))
     throw std::logic_error("trainer roster: some of the work is not done yet");
   begun_count_ = first;
   losses_.clear();
@@ -183,13 +183,13 @@ void trainer_roster::evaluate(uint64_t version, const numbered_model& model, siz
   }
 }
 
-// A trainer without work, one beyond the members, say, answers no order that would end its
+// A trainer without work, one beyond the members, say, answers no task that would end its
 // evaluations. The version of the row itself may yet be evaluated, when training ends there.
 void trainer_roster::forget_evaluations(uint64_t version) {
   const auto is_done = [=](const evaluation_share& x) { return x.version < version; };
   for (auto& x : places_) {
-    const auto order = x.shares.begin() + static_cast<std::ptrdiff_t>(x.before_order);
-    x.before_order -= static_cast<size_t>(std::count_if(x.shares.begin(), order, is_done));
+    const auto task = x.shares.begin() + static_cast<std::ptrdiff_t>(x.before_task);
+    x.before_task -= static_cast<size_t>(std::count_if(x.shares.begin(), task, is_done));
     std::erase_if(x.shares, is_done);
   }
   std::erase_if(homeless_, is_done);

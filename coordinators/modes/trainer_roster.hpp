@@ -12,11 +12,11 @@
 // from the place that has the piece, under the ticket it was given with. So no piece is done twice,
 // and none is left out but those that ended each of several trainers (`piece_losses`).
 //
-// An order has a *lease*: once that is over, another trainer gets the piece, and the first one's
+// A task has a *lease*: once that is over, another trainer gets the piece, and the first one's
 // answer does not count but frees it. A lease is at least 20 times as long as any order took.
 //
 // Trainers also evaluate shares of versions. Each does one thing after the other, in the order
-// given: its result shows that it has evaluated all shares from before that order. A lost trainer's
+// given: its result shows that it has evaluated all shares from before that task. A lost trainer's
 // open shares go to another.
 
 #pragma once
@@ -104,11 +104,11 @@ private:
 };
 
 /// A piece of work, as it was given to a trainer.
-struct work_order {
-  uint64_t ticket = 0; ///< no other order has it
+struct work_task {
+  uint64_t ticket = 0; ///< no other task has it
   uint64_t piece = 0;
 
-  friend bool operator==(const work_order&, const work_order&) = default;
+  friend bool operator==(const work_task&, const work_task&) = default;
 };
 
 /// Chunks of a version that one trainer evaluates.
@@ -133,7 +133,7 @@ struct given_share {
 
 struct roster_options {
   piece_loss_options losses = {};
-  milliseconds lease{0}; ///< at least; 0: orders have none
+  milliseconds lease{0}; ///< at least; 0: tasks have none
 };
 
 class trainer_roster {
@@ -158,13 +158,13 @@ public:
 
   /// True when a trainer has this place, has nothing to do and need not wait.
   bool is_free(size_t place) const {
-    return place < places_.size() && places_[place].life && !places_[place].order &&
+    return place < places_.size() && places_[place].life && !places_[place].task &&
            !places_[place].waits && !places_[place].overdue;
   }
-  /// Of the order that the place has; nothing: it has none.
+  /// Of the task that the place has; nothing: it has none.
   std::optional<uint64_t> ticket_at(size_t place) const {
-    const auto& order = places_.at(place).order;
-    return order ? std::optional{order->ticket} : std::nullopt;
+    const auto& task = places_.at(place).task;
+    return task ? std::optional{task->ticket} : std::nullopt;
   }
   /// There is a piece to take when those below `limit` may be begun.
   bool has_work(uint64_t limit, moment now = {}) const {
@@ -172,14 +172,14 @@ public:
   }
   /// Pieces that are not given out any more, ascending; each is named once, and then done.
   std::vector<uint64_t> take_left_out(moment now);
-  /// Places whose orders are out for too long, while another trainer is there, and these orders' tickets: their pieces
+  /// Places whose tasks are out for too long, while another trainer is there, and these tasks' tickets: their pieces
   /// are given back.
   std::vector<std::pair<size_t, uint64_t>> take_overdue(moment now);
-  /// True once for a place that has answered an order which it had had for too long: it is free again.
+  /// True once for a place that has answered a task which it had had for too long: it is free again.
   bool take_returned(size_t place) {
     return place < places_.size() && std::exchange(places_[place].is_back, false);
   }
-  /// Time alone may change something: an order is out, or a piece is held back.
+  /// Time alone may change something: a task is out, or a piece is held back.
   bool awaits_time() const;
 
   /// Is not free until it is released.
@@ -191,7 +191,7 @@ public:
   uint64_t take(size_t place, uint64_t ticket, moment now);
   /// A result, which took so long to compute. True: it counts, and the place is free again. Others
   /// are counted as refused.
-  bool finish(size_t place, const work_order& order, moment now, std::chrono::nanoseconds computed);
+  bool finish(size_t place, const work_task& task, moment now, std::chrono::nanoseconds computed);
 
   /// The piece that `take` would give.
   uint64_t next_piece(moment now) const {
@@ -232,13 +232,13 @@ private:
     std::optional<uint64_t> life{}; ///< nothing: empty
     replica_name who{};
     uint64_t process_life = 0;
-    std::optional<work_order> order{};
-    std::optional<uint64_t> overdue{}; ///< ticket of an order that was given to others
+    std::optional<work_task> task{};
+    std::optional<uint64_t> overdue{}; ///< ticket of a task that was given to others
     bool is_back = false;              ///< it has answered that
-    moment since{};                    ///< it has its order
+    moment since{};                    ///< it has its task
     bool waits = false;
     std::vector<evaluation_share> shares{}; ///< that it may not have evaluated yet
-    size_t before_order = 0;                ///< so many of them it was given before its last order
+    size_t before_task = 0;                 ///< so many of them it was given before its last task
 
     friend bool operator==(const place_state&, const place_state&) = default;
   };
@@ -255,7 +255,7 @@ private:
 
   roster_options options_;
   piece_losses losses_;
-  moment::duration longest_{0}; ///< of the orders that were answered
+  moment::duration longest_{0}; ///< of the tasks that were answered
   std::vector<place_state> places_;
   std::set<uint64_t> returned_; ///< pieces of lost trainers
   uint64_t begun_count_ = 0;

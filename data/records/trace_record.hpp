@@ -74,7 +74,7 @@ struct trace_record {
     0; ///< or `no_end`, in a flight recorder: under way; of what comes or goes, never told
   uint64_t flow =
     0; ///< of `send` and `receive`: the same at both ends, whatever the processes. 0: none
-  uint32_t step = 0;   ///< or version, or an order's number; its low 32 bits
+  uint32_t step = 0;   ///< or version, or a task's number; its low 32 bits
   uint16_t object = 0; ///< slice, or the other end's index; its low 16 bits
   trace_kind kind = trace_kind::wait;
 

@@ -47,7 +47,7 @@ struct history_row : result_figures {
 struct trainer_record {
   std::string process;
   uint64_t replica = 0;      ///< its index there
-  uint64_t results = 0;      ///< steps or orders it answered
+  uint64_t results = 0;      ///< steps or tasks it answered
   uint64_t applied = 0;      ///< gradients that moved the model; 0 where models are merged
   uint64_t discarded = 0;    ///< gradients that came too late
   uint64_t refused = 0;      ///< results of work that others had by then

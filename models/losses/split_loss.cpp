@@ -36,7 +36,7 @@ struct row_figures {
   }
 };
 
-constexpr size_check require_size{"split loss"};
+constexpr size_check require_split_size{"split loss"};
 
 /// e^(-infinity - -infinity) would not be a number.
 float reference_of(float maximum) {
@@ -77,8 +77,8 @@ float score_of_label(std::span<const part_figures> figures, size_t row, size_t l
 
 batch_sums split_regression(const loss_options& loss, const batch& rows, const score_part& part) {
   const auto width = part.units.size();
-  require_size("scores", rows.row_count * width, part.scores.size());
-  require_size("targets", rows.row_count * part.score_count, rows.targets.size());
+  require_split_size("scores", rows.row_count * width, part.scores.size());
+  require_split_size("targets", rows.row_count * part.score_count, rows.targets.size());
   if (!loss.class_weights.empty())
     throw std::invalid_argument("split loss: class weights, but targets that are no classes");
   detail::require_weights(rows);
@@ -106,9 +106,9 @@ batch_sums split_regression(const loss_options& loss, const batch& rows, const s
 
 void tell_figures(const batch& rows, const score_part& part, std::span<float> figures) {
   const auto width = part.units.size();
-  require_size("scores", rows.row_count * width, part.scores.size());
-  require_size("figures", rows.row_count * 4, figures.size());
-  require_size("labels", rows.row_count, rows.labels.size());
+  require_split_size("scores", rows.row_count * width, part.scores.size());
+  require_split_size("figures", rows.row_count * 4, figures.size());
+  require_split_size("labels", rows.row_count, rows.labels.size());
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto label = checked_label(rows, i, part.score_count);
     const auto own = part.scores.subspan(i * width, width);
@@ -124,11 +124,11 @@ void tell_figures(const batch& rows, const score_part& part, std::span<float> fi
 batch_sums split_cross_entropy(const loss_options& loss, const batch& rows, size_t own,
                                const score_part& part, std::span<const part_figures> figures) {
   const auto width = part.units.size();
-  require_size("scores", rows.row_count * width, part.scores.size());
+  require_split_size("scores", rows.row_count * width, part.scores.size());
   for (const auto& told : figures)
-    require_size("figures", told.units.empty() ? 0 : rows.row_count * 4, told.words.size());
+    require_split_size("figures", told.units.empty() ? 0 : rows.row_count * 4, told.words.size());
   if (!loss.class_weights.empty())
-    require_size("class weights", part.score_count, loss.class_weights.size());
+    require_split_size("class weights", part.score_count, loss.class_weights.size());
   detail::require_weights(rows);
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {

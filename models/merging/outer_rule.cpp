@@ -11,7 +11,7 @@ namespace troupe {
 
 namespace {
 
-constexpr requirement require{"outer rule"};
+constexpr requirement require_outer{"outer rule"};
 
 bool is_adaptive(const outer_options& x) {
   return x.kind == outer_kind::adam || x.kind == outer_kind::yogi;
@@ -30,12 +30,12 @@ double sign_of(double x) {
 outer_rule::outer_rule(const outer_options& options, size_t parameter_count)
   : options_(options), size_(parameter_count) {
   rate_ = options.learning_rate.value_or(is_adaptive(options) ? 0.01 : 1);
-  require(rate_ > 0 && std::isfinite(rate_), "learning_rate must be positive");
-  require(options.momentum >= 0 && options.momentum < 1, "momentum must be in [0, 1)");
-  require(!options.nesterov || options.momentum > 0, "nesterov needs a momentum above 0");
-  require(options.beta1 >= 0 && options.beta1 < 1, "beta1 must be in [0, 1)");
-  require(options.beta2 >= 0 && options.beta2 < 1, "beta2 must be in [0, 1)");
-  require(options.tau > 0 && std::isfinite(options.tau), "tau must be positive");
+  require_outer(rate_ > 0 && std::isfinite(rate_), "learning_rate must be positive");
+  require_outer(options.momentum >= 0 && options.momentum < 1, "momentum must be in [0, 1)");
+  require_outer(!options.nesterov || options.momentum > 0, "nesterov needs a momentum above 0");
+  require_outer(options.beta1 >= 0 && options.beta1 < 1, "beta1 must be in [0, 1)");
+  require_outer(options.beta2 >= 0 && options.beta2 < 1, "beta2 must be in [0, 1)");
+  require_outer(options.tau > 0 && std::isfinite(options.tau), "tau must be positive");
   if (has_first(options))
     first_.assign(parameter_count, 0);
   if (is_adaptive(options))
@@ -44,8 +44,8 @@ outer_rule::outer_rule(const outer_options& options, size_t parameter_count)
 
 bool outer_rule::apply(std::span<const float> main, std::span<const float> merged,
                        std::span<float> next) {
-  require(main.size() == size_ && merged.size() == size_ && next.size() == size_,
-          "the models have another number of parameters than it was made for");
+  require_outer(main.size() == size_ && merged.size() == size_ && next.size() == size_,
+                "the models have another number of parameters than it was made for");
   auto first = first_;
   auto second = second_;
   std::vector<float> result(size_);
@@ -77,7 +77,7 @@ void outer_rule::save(state_saver& out) const {
 void outer_rule::load(state_loader& in) {
   const auto next = [&] {
     auto result = in.doubles();
-    require(result.size() == size_, "a saved moment has another number of parameters");
+    require_outer(result.size() == size_, "a saved moment has another number of parameters");
     return result;
   };
   if (has_first(options_))

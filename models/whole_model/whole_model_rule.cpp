@@ -26,7 +26,7 @@ std::optional<batch_sums> update_alone(const whole_model_rule& rule, whole_model
 namespace {
 
 /// Numbers of a block; those of the rule follow.
-enum number : size_t { not_finite, penalty, of_rule };
+enum block_number : size_t { not_finite, penalty, of_rule };
 
 whole_model_update update_of(const whole_model_step& x) {
   return {x.step, x.total, 0, true, x.gradient, x.parameters, x.next};

@@ -9,8 +9,8 @@
 #include "actors/protocol/collective_messages.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
 #include "actors/protocol/messages.hpp"
-#include "actors/protocol/order_messages.hpp"
 #include "actors/protocol/status_messages.hpp"
+#include "actors/protocol/task_messages.hpp"
 #include "actors/protocol/tensor_messages.hpp"
 #include "actors/protocol/write_messages.hpp"
 

@@ -8,7 +8,7 @@
 //   troupe_simulation --modes --seeds A..B [--workload NAME] [--trace]
 //
 // With --apart pieces of tensors overtake messages. With --kept a parameter server owns all parameters, and its trainers
-// are in other processes; with --federated it orders the clients of federated rounds; with --spans other processes own
+// are in other processes; with --federated it gives out the clients of federated rounds; with --spans other processes own
 // spans of the parameters. With --modes each seed is run in every such mode, in one process.
 // Seeds from A up to B, without B. Prints what befell them and how fast they ran. The first seed
 // that violates anything ends it, with the command that runs this seed again, line by line.
@@ -176,11 +176,10 @@ public:
     std::printf("%zu runs in %.1f s: %.0f a second\n", runs_, *seconds,
                 static_cast<double>(runs_) / *seconds);
     using enum trainer_event::kind;
-    std::printf("orders %zu, used %zu, discarded %zu, refused %zu, lost %zu, joined %zu; "
+    std::printf("tasks %zu, used %zu, discarded %zu, refused %zu, lost %zu, joined %zu; "
                 "staleness up to %llu; %zu runs violated something\n",
-                counts_[ordered], counts_[used], counts_[discarded], counts_[refused],
-                counts_[lost], counts_[joined], static_cast<unsigned long long>(staleness_max_),
-                bad_);
+                counts_[given], counts_[used], counts_[discarded], counts_[refused], counts_[lost],
+                counts_[joined], static_cast<unsigned long long>(staleness_max_), bad_);
     for (const auto kind : {discarded, refused, lost, joined})
       if (options_.workload.empty() && counts_[kind] < options_.fired_min) {
         std::printf("too few of something: this range of seeds is not worth much\n");

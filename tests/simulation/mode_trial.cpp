@@ -147,7 +147,7 @@ public:
     report.violations = oracle_.violations();
     report.violations.insert(report.violations.end(), violations.begin(), violations.end());
     using enum trainer_event::kind;
-    for (const auto kind : {ordered, used, discarded, refused, lost, joined})
+    for (const auto kind : {given, used, discarded, refused, lost, joined})
       report.counts[kind] = oracle_.count(kind);
     report.staleness_max = oracle_.staleness_max();
     report.messages = world_.messages_run();
@@ -180,7 +180,7 @@ private:
     result.on_trainer = [this](const trainer_event& x) { oracle_.on(x); };
     result.extra_count = is_undisturbed_ ? 0 : random_.below(3);
     if (!is_undisturbed_ && is_federated(drawn_.resolved.training))
-      result.clients_of_order = random_.below(5); // 0: by how many trainers there are
+      result.clients_of_task = random_.below(5); // 0: by how many trainers there are
     return result;
   }
 
@@ -342,7 +342,7 @@ kept_company::kept_company(world& here, const cluster_job& what, const kept_opti
   for_company.decisions = options.decisions;
   hooks_of(for_company).answer_delay = options.takes;
   hooks_of(for_company).on_trainer = options.on_trainer;
-  hooks_of(for_company).clients_of_order = options.clients_of_order;
+  hooks_of(for_company).clients_of_task = options.clients_of_task;
   world_.act_on(home_, [&] {
     company_ = std::make_unique<company>(world_.system(), what.resolved, what.data, for_company);
   });
@@ -393,7 +393,7 @@ void kept_company::name(size_t trainer, bool named) {
   news.relay = caf::actor_cast<relay_actor>(company_->node());
   for (const auto& x : trainers_)
     if (x.named)
-      news.trainers.push_back({caf::actor_cast<order_taker_actor>(x.actor)});
+      news.trainers.push_back({caf::actor_cast<task_taker_actor>(x.actor)});
   caf::anon_send(company_->server(), news);
 }
 

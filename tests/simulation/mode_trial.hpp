@@ -7,7 +7,7 @@
 #pragma once
 
 #include "actors/base/test_hooks.hpp"
-#include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/task_messages.hpp"
 #include "actors/run/company.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/world.hpp"
@@ -38,7 +38,7 @@ struct kept_options {
   std::function<duration(uint64_t place, uint64_t step)> takes;
   std::function<void(const trainer_event&)> on_trainer;
   size_t extra_count = 0;           ///< E
-  size_t clients_of_order = 0;      ///< as test_hooks has it
+  size_t clients_of_task = 0;       ///< as test_hooks has it
   std::vector<duration> step_times; ///< of synchronous replicas, by index; empty: no time
   sequence_options decisions;       ///< as in train_options
 };

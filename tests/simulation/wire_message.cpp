@@ -72,10 +72,10 @@ std::string name_in_words(const tensor_name& x) {
     return "parameters of version " + key;
   case tensor_kind::state:
     return "state of version " + key + ", part " + std::to_string(x.part);
-  case tensor_kind::order:
-    return "order " + key + ", vector " + std::to_string(x.part);
+  case tensor_kind::task:
+    return "task " + key + ", vector " + std::to_string(x.part);
   case tensor_kind::result:
-    return "result of order " + key + ", vector " + std::to_string(x.part);
+    return "result of task " + key + ", vector " + std::to_string(x.part);
   case tensor_kind::model:
     return "model " + key;
   case tensor_kind::block_sums:
@@ -115,8 +115,8 @@ std::string words(const sent_want& x) {
          (x.what.or_newer ? " or newer" : "") + ", elements " + ranges_in_words(x.what.elements);
 }
 
-std::string words(const order_header& x) {
-  return "order " + std::to_string(x.number) + " to replica " + std::to_string(x.replica) +
+std::string words(const task_header& x) {
+  return "task " + std::to_string(x.number) + " to replica " + std::to_string(x.replica) +
          (x.evaluates ? ", an evaluation of version " : ", from step ") +
          std::to_string(x.first_step);
 }
@@ -132,7 +132,7 @@ std::string words(const span_progress& x) {
 }
 
 std::string words(const result_header& x) {
-  return "result of order " + std::to_string(x.number);
+  return "result of task " + std::to_string(x.number);
 }
 
 std::string words(const node_report& x) {
@@ -203,7 +203,7 @@ template <class F>
 bool visit(const caf::message& content, F&& f) {
   return visit_one_of<sent_piece, sent_want, node_report, directive, cluster_view, hold_request,
                       hold_answer, shard_numbers, training_report, evaluation, span_hash,
-                      not_finite_report, sent_credit, sent_stamp, order_header, result_header,
+                      not_finite_report, sent_credit, sent_stamp, task_header, result_header,
                       sequence_news, span_progress>(content, f);
 }
 
@@ -267,12 +267,12 @@ size_t wire_bytes(caf::actor_system& system, const caf::message& content) {
 }
 
 std::optional<uint64_t> version_shown(const caf::message& content) {
-  if (content.match_elements<order_header>())
-    return content.get_as<order_header>(0).first_step;
+  if (content.match_elements<task_header>())
+    return content.get_as<task_header>(0).first_step;
   if (!content.match_elements<sent_piece>())
     return std::nullopt;
   const auto& name = content.get_as<sent_piece>(0).what.of;
-  const bool is_version = name.kind != tensor_kind::order && name.kind != tensor_kind::result &&
+  const bool is_version = name.kind != tensor_kind::task && name.kind != tensor_kind::result &&
                           name.kind != tensor_kind::model;
   return is_version ? std::optional{name.key} : std::nullopt;
 }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "actors/protocol/cluster_messages.hpp"
-#include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/task_messages.hpp"
 #include "actors/protocol/tensor_messages.hpp"
 #include "tests/simulation/dice.hpp"
 

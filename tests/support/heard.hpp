@@ -4,7 +4,7 @@
 
 #include "actors/protocol/boundary_messages.hpp"
 #include "actors/protocol/interfaces.hpp"
-#include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/task_messages.hpp"
 #include "actors/protocol/tensor_messages.hpp"
 
 #include <vector>
@@ -26,7 +26,7 @@ struct heard {
   std::vector<hold_answer> holds{};
   trainer_figures figures{}; ///< what the shard says of everybody
   std::vector<block_sums> norms{};
-  std::vector<order_header> orders{};
+  std::vector<task_header> orders{};
   std::vector<result_header> results{};
   std::vector<sequence_news> decisions{};
   std::vector<span_progress> progress{};

@@ -3,7 +3,7 @@
 //
 //   every mode    a piece of work is with one trainer at a time, and is done once; a result counts
 //                 once, from the trainer that has the piece, and nothing of a lost one's counts
-//   gradients     the staleness is that of the updates since the order
+//   gradients     the staleness is that of the updates since the task
 //   bounded       nobody begins more than s gradients ahead of the slowest, so nothing that is
 //                 applied is later than (n - 1) (2 s + 1)
 //   first k       a step closes with k gradients or more (or as many as trainers are left), and
@@ -41,8 +41,8 @@ public:
     if (x.trainer >= places_.size())
       return complain("there is no such trainer", x);
     switch (x.what) {
-    case ordered:
-      return on_ordered(x);
+    case given:
+      return on_given_work(x);
     case used:
     case discarded:
       return on_counted(x);
@@ -90,8 +90,8 @@ private:
   struct place {
     bool lives = true;
     bool busy = false;
-    trainer_event order{};
-    uint64_t updates_at_order = 0;
+    trainer_event task{};
+    uint64_t updates_at_task = 0;
     uint64_t clock = 0; ///< gradients handed in
     size_t discards_in_row = 0;
   };
@@ -116,18 +116,18 @@ private:
 
   bool is_open(const trainer_event& x) const {
     const auto& here = places_[x.trainer];
-    return here.lives && here.busy && here.order.ticket == x.ticket && here.order.piece == x.piece;
+    return here.lives && here.busy && here.task.ticket == x.ticket && here.task.piece == x.piece;
   }
 
-  void on_ordered(const trainer_event& x) {
+  void on_given_work(const trainer_event& x) {
     auto& here = places_[x.trainer];
     if (!here.lives || here.busy)
       complain("work for somebody who is lost or busy", x);
     for (const auto& other : places_)
-      if (other.busy && other.order.piece == x.piece)
+      if (other.busy && other.task.piece == x.piece)
         complain("a piece that another has", x);
     for (const auto& other : places_)
-      if (is_federated() && other.busy && other.order.round != x.round)
+      if (is_federated() && other.busy && other.task.round != x.round)
         complain("a round began while somebody was at the last", x);
     if (done_.contains({x.round, x.piece}))
       complain("a piece that is done", x);
@@ -138,8 +138,8 @@ private:
     if (is(consistency_kind::bounded) && here.clock > slowest() + what_.staleness_max)
       complain("further ahead of the slowest than the bound", x);
     here.busy = true;
-    here.order = x;
-    here.updates_at_order = updates_;
+    here.task = x;
+    here.updates_at_task = updates_;
   }
 
   void on_counted(const trainer_event& x) {
@@ -156,7 +156,7 @@ private:
     }
     if (is_federated())
       return;
-    if (x.staleness != updates_ - here.updates_at_order)
+    if (x.staleness != updates_ - here.updates_at_task)
       complain("the staleness is not that of the updates since", x);
     if (x.what == trainer_event::kind::discarded)
       return on_discarded(here, x);

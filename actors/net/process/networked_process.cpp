@@ -10,7 +10,7 @@
 #include "actors/net/process/process_gate.hpp"
 #include "actors/node/node.hpp"
 #include "actors/protocol/boundary_messages.hpp"
-#include "actors/protocol/order_messages.hpp"
+#include "actors/protocol/task_messages.hpp"
 #include "actors/run/configure.hpp"
 #include "actors/run/job_data.hpp"
 #include "actors/run/process.hpp"

@@ -112,7 +112,7 @@ void add_runtime(job_key_rows& out) {
     .without_effect();
   runtime
     .add("lease", &x::lease, within(0, 1'000'000),
-         "seconds, at least, after which a parameter server gives an order that nobody answers to "
+         "seconds, at least, after which a parameter server gives a task that nobody answers to "
          "another trainer; 0: never")
     .without_effect();
 }

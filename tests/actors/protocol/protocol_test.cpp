@@ -4,9 +4,9 @@
 #include "actors/protocol/boundary_messages.hpp"
 #include "actors/protocol/collective_messages.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
-#include "actors/protocol/order_messages.hpp"
 #include "actors/protocol/payload.hpp"
 #include "actors/protocol/status_messages.hpp"
+#include "actors/protocol/task_messages.hpp"
 #include "actors/protocol/tensor_messages.hpp"
 #include "actors/protocol/write_messages.hpp"
 #include "actors/run/configure.hpp"
@@ -251,11 +251,11 @@ TEST_F(protocol, a_kind_that_does_not_exist_is_refused) {
   EXPECT_FALSE(is_read<gradient_report>(verdict));
 }
 
-TEST_F(protocol, orders_and_what_comes_of_them_survive) {
-  expect_survives(order_header{
-    1, 9, 2, true, 7, trainer_task::local_steps, 3, 4, 5, 6, {7, 8}, 12, 2, {8, 9}, 10});
+TEST_F(protocol, tasks_and_what_comes_of_them_survive) {
   expect_survives(
-    order_header{1, 9, 2, false, 7, trainer_task::local_steps, 3, 4, 5, 6, {}, {}, 3, {}, 10});
+    task_header{1, 9, 2, true, 7, task_kind::local_steps, 3, 4, 5, 6, {7, 8}, 12, 2, {8, 9}, 10});
+  expect_survives(
+    task_header{1, 9, 2, false, 7, task_kind::local_steps, 3, 4, 5, 6, {}, {}, 3, {}, 10});
   expect_survives(result_header{1, 9, {infinity, 2, 3, 4}, false, 5, 2, true});
 }
 

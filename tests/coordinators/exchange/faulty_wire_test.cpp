@@ -1,5 +1,5 @@
 // Companies of exchanges over a wire that loses, delays, reorders, duplicates and damages, by
-// seeds: gradients, versions, checkpoints, orders and results at once; links that come and go,
+// seeds: gradients, versions, checkpoints, tasks and results at once; links that come and go,
 // processes that begin anew, slices that move, terms. Whatever befalls them, what becomes whole is
 // what was published, credit and memory are kept, and after the last fault it ends.
 //
@@ -112,7 +112,7 @@ private:
     else if (const auto* seen = std::get_if<send_credit>(&message.what))
       to.exchange.on_credit(message.from, seen->what, now_);
     else
-      to.on_note(message.from, std::get<order_note>(message.what), now_);
+      to.on_note(message.from, std::get<task_note>(message.what), now_);
   }
 
   /// A number, or one that is too large.
@@ -216,7 +216,7 @@ private:
     for (size_t k = 0; k < processes_.size(); ++k)
       if (k != i)
         close_link(i, k);
-    if (!plan_.run.spans[i - 1].empty() || i == 1) // the first one has the orders
+    if (!plan_.run.spans[i - 1].empty() || i == 1) // the first one has the tasks
       begin_term();
     begin_process(i);
     for (size_t k = 0; k < processes_.size(); ++k)
@@ -305,10 +305,10 @@ private:
       problem_ = "too much is kept";
   }
 
-  /// Two versions, two copies, sums of two steps however slices moved, orders and results.
+  /// Two versions, two copies, sums of two steps however slices moved, tasks and results.
   size_t kept_max() const {
     return 2 + 2 * state_parts + 2 * (2 * plan_.run.slice_count) +
-           order_parts * 2 * (plan_.run.order_count + 1);
+           task_parts * 2 * (plan_.run.task_count + 1);
   }
 
   bool has_finished() const {

@@ -26,15 +26,15 @@ trainer_roster roster_of(size_t count) {
   return result;
 }
 
-/// The place gets a piece; its order.
-work_order taken(trainer_roster& x, size_t place) {
+/// The place gets a piece; its task.
+work_task taken(trainer_roster& x, size_t place) {
   static uint64_t ticket = 0;
   ++ticket;
   return {ticket, x.take(place, ticket, at(0))};
 }
 
-bool finish(trainer_roster& x, size_t place, const work_order& order) {
-  return x.finish(place, order, at(0), {});
+bool finish(trainer_roster& x, size_t place, const work_task& task) {
+  return x.finish(place, task, at(0), {});
 }
 
 /// place: version, of all shares given since the last call.
@@ -79,7 +79,7 @@ TEST(trainer_roster, pieces_are_begun_in_order) {
 
 TEST(trainer_roster, what_a_lost_one_had_is_taken_before_anything_new) {
   auto x = roster_of(3);
-  work_order last;
+  work_task last;
   for (size_t place = 0; place < 3; ++place)
     last = taken(x, place);
   EXPECT_FALSE(x.has_work(3));
@@ -96,15 +96,15 @@ TEST(trainer_roster, what_a_lost_one_had_is_taken_before_anything_new) {
 
 TEST(trainer_roster, a_result_counts_from_whoever_has_the_piece) {
   auto x = roster_of(2);
-  const auto order = taken(x, 0);
-  EXPECT_FALSE(finish(x, 1, order)) << "another's";
-  EXPECT_FALSE(finish(x, 0, {order.ticket + 1, order.piece})) << "of another order";
-  EXPECT_FALSE(finish(x, 0, {order.ticket, order.piece + 1})) << "of another piece";
-  EXPECT_THROW(finish(x, 9, order), std::out_of_range) << "nobody's";
+  const auto task = taken(x, 0);
+  EXPECT_FALSE(finish(x, 1, task)) << "another's";
+  EXPECT_FALSE(finish(x, 0, {task.ticket + 1, task.piece})) << "of another order";
+  EXPECT_FALSE(finish(x, 0, {task.ticket, task.piece + 1})) << "of another piece";
+  EXPECT_THROW(finish(x, 9, task), std::out_of_range) << "nobody's";
   x.lose(0, at(0));
-  EXPECT_FALSE(finish(x, 0, order)) << "a lost one's";
+  EXPECT_FALSE(finish(x, 0, task)) << "a lost one's";
   const auto again = taken(x, 1);
-  EXPECT_EQ(again.piece, order.piece);
+  EXPECT_EQ(again.piece, task.piece);
   EXPECT_TRUE(finish(x, 1, again));
   EXPECT_FALSE(finish(x, 1, again)) << "twice";
   EXPECT_EQ(x.statistics().of(0).refused_count, 3u);
@@ -185,14 +185,14 @@ TEST(trainer_roster, what_is_evaluated_is_not_given_to_another) {
   EXPECT_EQ(given(x), (shares{{0, 3}, {0, 4}})) << "the row's version may be evaluated for the end";
 }
 
-TEST(trainer_roster, a_result_covers_what_was_given_before_its_order_though_rows_are_complete) {
+TEST(trainer_roster, a_result_covers_what_was_given_before_its_task_though_rows_are_complete) {
   auto x = roster_of(2);
   x.evaluate(1, {}, 2);
   x.evaluate(2, {}, 2);
-  const auto order = taken(x, 0);
+  const auto task = taken(x, 0);
   x.evaluate(3, {}, 2);
   x.forget_evaluations(2);
-  finish(x, 0, order);
+  finish(x, 0, task);
   given(x);
   x.lose(0, at(0));
   EXPECT_EQ(given(x), (shares{{1, 3}}));
@@ -245,7 +245,7 @@ TEST(trainer_roster, pieces_of_processes_that_may_come_back_are_held_back) {
   EXPECT_EQ(x.take(0, 99, at(100)), 0u);
 }
 
-TEST(trainer_roster, an_order_that_nobody_answers_is_given_to_another) {
+TEST(trainer_roster, a_task_that_nobody_answers_is_given_to_another) {
   trainer_roster x{{{}, milliseconds{100}}};
   for (size_t i = 0; i < 2; ++i)
     x.join(100 + i, {"node", i});
@@ -263,7 +263,7 @@ TEST(trainer_roster, an_order_that_nobody_answers_is_given_to_another) {
   EXPECT_TRUE(finish(x, 1, again));
 }
 
-TEST(trainer_roster, a_lease_is_longer_than_orders_take_and_the_last_one_has_none) {
+TEST(trainer_roster, a_lease_is_longer_than_tasks_take_and_the_last_one_has_none) {
   trainer_roster x{{{}, milliseconds{100}}};
   x.join(100, {"node", 0});
   const auto alone = taken(x, 0);
@@ -280,7 +280,7 @@ TEST(trainer_roster, every_piece_is_finished_once_whatever_happens) {
     std::mt19937_64 random{seed};
     auto x = roster_of(1 + random() % 4);
     std::map<uint64_t, int> done;
-    std::vector<std::pair<size_t, work_order>> orders; // also of those who are lost by now
+    std::vector<std::pair<size_t, work_task>> tasks; // also of those who are lost by now
     while (done.size() < 20) {
       const auto place = random() % x.place_count();
       const auto what = random() % 8;
@@ -289,10 +289,10 @@ TEST(trainer_roster, every_piece_is_finished_once_whatever_happens) {
       else if (what == 1 && x.place_count() < 6)
         x.join(random(), {});
       else if (what < 5 && x.is_free(place) && x.has_work(20))
-        orders.emplace_back(place, taken(x, place));
-      else if (!orders.empty())
-        if (const auto& [who, order] = orders[random() % orders.size()]; finish(x, who, order))
-          ++done[order.piece];
+        tasks.emplace_back(place, taken(x, place));
+      else if (!tasks.empty())
+        if (const auto& [who, task] = tasks[random() % tasks.size()]; finish(x, who, task))
+          ++done[task.piece];
     }
     for (const auto& [piece, count] : done)
       ASSERT_EQ(count, 1) << "piece " << piece << ", seed " << seed;

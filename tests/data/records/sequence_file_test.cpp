@@ -86,6 +86,22 @@ TEST(sequence_file, a_run_that_goes_on_forgets_what_is_beyond_its_checkpoint) {
   EXPECT_EQ(read_sequence(x.path), (recorded_sequence{{begin, 0}}));
 }
 
+TEST(sequence_file, what_a_loss_completed_is_not_in_a_checkpoint_of_the_version_before) {
+  const record x;
+  const recorded_sequence kept{{begin, 0}, {give, 1, 0}, {give, 2, 1}, {take, 1}, {late, 2}};
+  {
+    sequence_writer out{x.path, 0};
+    for (size_t i = 1; i < kept.size(); ++i)
+      out.add(kept[i]);
+    out.add({loss});
+  }
+  EXPECT_TRUE(x.text().ends_with("late 2\nloss\n"));
+  sequence_writer out{x.path, 2};
+  auto expected = kept;
+  expected.push_back({begin, 2});
+  EXPECT_EQ(read_sequence(x.path), expected);
+}
+
 TEST(sequence_file, a_last_line_that_was_cut_off_does_not_count) {
   const record x;
   x.write("begin 0\ngive 1 0\ntake 1 1\nclose\ngive 2");
@@ -110,6 +126,7 @@ TEST(sequence_file, what_is_no_record_is_refused_with_its_line) {
          {"begin 0\ngive 1 0\ntake 1 1\ngive 2 0\ntake 2 1\n", "line 6"},
          {"begin 0\ngive 1 1\ntake 1 1\ngive 2 0\nlate 2\ngive 3 1\nlate 3\n", "line 8"},
          {"begin 0\nclose 1\n", "line 3"},
+         {"begin 0\nloss 1\n", "line 3"},
          {"begin 0\nbegin 3\n", "line 3"},
          {"begin 0\ngo 1\n", "line 3"},
          {"begin 0\n\n", "line 3"}}) {

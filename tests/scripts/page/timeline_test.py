@@ -50,7 +50,7 @@ class Timeline:
 class Timelines(JobTest):
     job_text = JOB
 
-    def expect_order(self, timeline):
+    def expect_task(self, timeline):
         """Spans of one row follow each other or lie in each other: viewers draw nothing else."""
         rows = defaultdict(list)
         for span in timeline.of("X"):
@@ -95,7 +95,7 @@ class Timelines(JobTest):
         evaluated = {x["args"]["step"] for x in timeline.spans("evaluate")}
         self.assertEqual(evaluated, {6, 12})
         self.assertEqual({x["args"]["step"] for x in timeline.spans("hash")}, {6, 12})
-        self.expect_order(timeline)
+        self.expect_task(timeline)
         pairs = self.expect_flows(timeline, from_begin=True)
         ways = {(actors[a["pid"], a["tid"]].split()[0], actors[b["pid"], b["tid"]].split()[0])
                 for a, b in pairs}
@@ -110,7 +110,7 @@ class Timelines(JobTest):
         timeline = Timeline(self.folder / "t.json")
         self.assertIn("server", timeline.names("thread_name").values())
         self.assertTrue(timeline.spans("slice"))
-        self.expect_order(timeline)
+        self.expect_task(timeline)
         self.expect_flows(timeline, from_begin=True)
 
     def test_what_is_written_has_a_row(self):
@@ -120,7 +120,7 @@ class Timelines(JobTest):
         for what in ("write", "finish checkpoint"):
             self.assertEqual({x["args"]["step"] for x in timeline.spans(what)}, {4, 8, 12}, what)
             self.assertEqual({rows[x["pid"], x["tid"]] for x in timeline.spans(what)}, {"writer"})
-        self.expect_order(timeline)
+        self.expect_task(timeline)
 
     def test_a_path_that_cannot_be_written_is_told_of_before_anything_is_done(self):
         run = self.troupe("train", self.job, "--set", "output.directory=run", "--trace", "none/t.json", code=73)
@@ -137,7 +137,7 @@ class Timelines(JobTest):
         said = self.launch("--trace", "run.json").stderr
         timeline = Timeline(self.folder / "run.json")
         self.assertEqual(sorted(timeline.names("process_name").values()), ["left", "main"])
-        self.expect_order(timeline)
+        self.expect_task(timeline)
         pairs = self.expect_flows(timeline, from_begin=False)
         between = [pair for pair in pairs if pair[0]["pid"] != pair[1]["pid"]]
         self.assertGreaterEqual(len(between), 2 * STEPS, "gradients and parameters, both ways")

@@ -26,7 +26,7 @@ struct exchange_run {
   size_t slice_count = 1;
   uint64_t last_version = 2;
   uint64_t checkpoint_every = 1;
-  uint64_t order_count = 0; ///< of the first process, to the others in turn
+  uint64_t task_count = 0; ///< of the first process, to the others in turn
   bool may_share = false;
   bool grows = false; ///< gradients leave while they are computed
   exchange_options limits;
@@ -35,7 +35,7 @@ struct exchange_run {
 };
 
 inline constexpr uint64_t state_parts = 3;
-inline constexpr uint64_t order_parts = 2;
+inline constexpr uint64_t task_parts = 2;
 
 inline peer_id peer_of(size_t process) {
   return static_cast<peer_id>(process + 1);
@@ -79,7 +79,7 @@ inline exchange_plan plan_of(uint64_t seed) {
   run.spans = cut_at_random(random, run.element_count, between(random, 2, 5));
   run.last_version = between(random, 1, 4);
   run.checkpoint_every = between(random, 1, 2);
-  run.order_count = random() % 5;
+  run.task_count = random() % 5;
   run.may_share = random() % 2 == 0;
   run.grows = random() % 2 == 0;
   run.limits.piece_elements = between(random, 1, 16);
@@ -101,8 +101,8 @@ public:
     : exchange{run.limits}, run_(run), index_(index) {}
 
   tensor_exchange exchange;
-  std::string problem;                               ///< the first thing that was wrong
-  std::vector<std::pair<peer_id, order_note>> notes; ///< to be sent
+  std::string problem;                              ///< the first thing that was wrong
+  std::vector<std::pair<peer_id, task_note>> notes; ///< to be sent
 
   void adopt(const exchange_view& view, moment now) {
     const bool begins = view.term != view_.term;
@@ -135,7 +135,7 @@ public:
 
   void tick(moment now) {
     exchange.tick(now);
-    for (const auto& [number, who] : open_orders_)
+    for (const auto& [number, who] : open_tasks_)
       remind(who);
   }
 
@@ -150,8 +150,8 @@ public:
       return on_version(news.of.key, news.jump);
     case tensor_kind::state:
       return news.complete ? on_state(news.of.key, now) : void();
-    case tensor_kind::order:
-      return news.complete ? on_order(news.of.key, now) : void();
+    case tensor_kind::task:
+      return news.complete ? on_task(news.of.key, now) : void();
     case tensor_kind::result:
       return news.complete ? on_result(news.of.key, now) : void();
     case tensor_kind::block_sums: // as parts of a state
@@ -161,27 +161,27 @@ public:
     }
   }
 
-  void on_note(peer_id from, const order_note& news, moment now) {
+  void on_note(peer_id from, const task_note& news, moment now) {
     if (news.term != view_.term)
       return;
     if (news.is_result) {
-      if (open_orders_.contains(news.last) && awaited_results_.insert(news.last).second)
+      if (open_tasks_.contains(news.last) && awaited_results_.insert(news.last).second)
         exchange.expect(vectors(tensor_kind::result, news.last, from), now);
       return;
     }
-    if (news.last < newest_order_)
+    if (news.last < newest_task_)
       return;
-    newest_order_ = news.last;
-    for (const auto done : std::set{done_orders_})
+    newest_task_ = news.last;
+    for (const auto done : std::set{done_tasks_})
       if (std::ranges::find(news.open, done) == news.open.end()) {
         exchange.forget(tensor_kind::result, only_key(done));
-        done_orders_.erase(done);
+        done_tasks_.erase(done);
       }
     for (const auto number : news.open)
-      if (done_orders_.contains(number))
-        notes.emplace_back(from, order_note{view_.term, number, true});
-      else if (known_orders_.insert(number).second)
-        exchange.expect(vectors(tensor_kind::order, number, from), now);
+      if (done_tasks_.contains(number))
+        notes.emplace_back(from, task_note{view_.term, number, true});
+      else if (known_tasks_.insert(number).second)
+        exchange.expect(vectors(tensor_kind::task, number, from), now);
   }
 
   uint64_t version() const { return version_; }
@@ -191,12 +191,12 @@ public:
     if (!index_)
       return checkpoint_ == run_.last_checkpoint();
     return has_version_ && version_ == run_.last_version && computing_.empty() &&
-           (*index_ > 0 || finished_orders_ == run_.order_count);
+           (*index_ > 0 || finished_tasks_ == run_.task_count);
   }
   /// Names that may be arriving at a time.
   size_t arriving_max() const {
     return gathered_keys_max + 2 * run_.slice_count + 2 * state_parts * (run_.last_version + 1) +
-           order_parts * (1 + run_.order_count);
+           task_parts * (1 + run_.task_count);
   }
 
 private:
@@ -208,12 +208,12 @@ private:
     covered_ = {};
     has_version_ = false;
     version_ = shard_version_ = view_.start_version;
-    open_orders_.clear();
+    open_tasks_.clear();
     awaited_results_.clear();
-    done_orders_.clear();
-    known_orders_.clear();
+    done_tasks_.clear();
+    known_tasks_.clear();
     newest_for_.clear();
-    newest_order_ = finished_orders_ = last_order_ = 0;
+    newest_task_ = finished_tasks_ = last_task_ = 0;
     if (!index_)
       return begin_as_director(now);
     expect_versions(now);
@@ -221,7 +221,7 @@ private:
       own(view_.start_version, now);
     else
       expect_state(view_.start_version, span(), {{peer_id::director, span()}}, false, now);
-    give_orders(now);
+    give_tasks(now);
   }
 
   void begin_as_director(moment now) {
@@ -365,54 +365,54 @@ private:
     return result;
   }
 
-  // ---- orders: the first process gives one at a time to each of the others ----
+  // ---- tasks: the first process gives one at a time to each of the others ----
 
-  void give_orders(moment now) {
+  void give_tasks(moment now) {
     if (*index_ != 0)
       return;
-    while (last_order_ < run_.order_count && open_orders_.size() + 1 < run_.spans.size()) {
-      const auto number = ++last_order_;
+    while (last_task_ < run_.task_count && open_tasks_.size() + 1 < run_.spans.size()) {
+      const auto number = ++last_task_;
       const auto who = peer_of(1 + number % (run_.spans.size() - 1));
-      open_orders_[number] = who;
-      publish_vectors(tensor_kind::order, number, who, now);
+      open_tasks_[number] = who;
+      publish_vectors(tensor_kind::task, number, who, now);
       newest_for_[who] = number;
       remind(who);
     }
   }
 
   void remind(peer_id who) {
-    order_note news{view_.term, newest_for_[who], false};
-    for (const auto& [number, other] : open_orders_)
+    task_note news{view_.term, newest_for_[who], false};
+    for (const auto& [number, other] : open_tasks_)
       if (other == who)
         news.open.push_back(number);
     notes.emplace_back(who, std::move(news));
   }
 
-  void on_order(uint64_t number, moment now) {
-    exchange.dismiss(tensor_kind::order, only_key(number));
-    done_orders_.insert(number);
+  void on_task(uint64_t number, moment now) {
+    exchange.dismiss(tensor_kind::task, only_key(number));
+    done_tasks_.insert(number);
     publish_vectors(tensor_kind::result, number, peer_of(0), now);
-    notes.emplace_back(peer_of(0), order_note{view_.term, number, true});
+    notes.emplace_back(peer_of(0), task_note{view_.term, number, true});
   }
 
   void on_result(uint64_t number, moment now) {
     exchange.dismiss(tensor_kind::result, only_key(number));
-    exchange.forget(tensor_kind::order, only_key(number));
-    open_orders_.erase(number);
-    ++finished_orders_;
-    give_orders(now);
+    exchange.forget(tensor_kind::task, only_key(number));
+    open_tasks_.erase(number);
+    ++finished_tasks_;
+    give_tasks(now);
   }
 
   void publish_vectors(tensor_kind kind, uint64_t number, peer_id to, moment now) {
     const index_range all{0, run_.element_count};
     const tensor_route route{to, all};
-    for (uint64_t part = 0; part < order_parts; ++part)
+    for (uint64_t part = 0; part < task_parts; ++part)
       exchange.publish(kept({kind, view_.term, number, only_leaf, part}, all), {&route, 1}, now);
   }
 
   expectation vectors(tensor_kind kind, uint64_t number, peer_id from) {
     auto what = expected(kind, number, {0, run_.element_count});
-    what.parts = {0, order_parts};
+    what.parts = {0, task_parts};
     what.sources = {{from, what.elements}};
     return what;
   }
@@ -445,14 +445,14 @@ private:
   uint64_t checkpoint_ = 0;
   std::vector<std::pair<tree_node, index_range>> computing_; ///< and what is not done of it
   std::map<std::pair<uint64_t, tree_node>, float_view> gradients_;
-  std::map<uint64_t, peer_id> open_orders_;
+  std::map<uint64_t, peer_id> open_tasks_;
   std::set<uint64_t> awaited_results_;
-  std::set<uint64_t> done_orders_; ///< whose results are kept
-  std::set<uint64_t> known_orders_;
-  uint64_t newest_order_ = 0; ///< to this process
+  std::set<uint64_t> done_tasks_; ///< whose results are kept
+  std::set<uint64_t> known_tasks_;
+  uint64_t newest_task_ = 0; ///< to this process
   std::map<peer_id, uint64_t> newest_for_;
-  uint64_t last_order_ = 0;
-  uint64_t finished_orders_ = 0;
+  uint64_t last_task_ = 0;
+  uint64_t finished_tasks_ = 0;
 };
 
 } // namespace troupe::test

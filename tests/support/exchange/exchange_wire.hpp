@@ -67,10 +67,10 @@ inline tensor_piece over_the_wire(const tensor_piece& news, std::optional<size_t
   return result;
 }
 
-/// Beside pieces: all orders to the receiver that are open, or a result that is here.
-struct order_note {
+/// Beside pieces: all tasks to the receiver that are open, or a result that is here.
+struct task_note {
   uint64_t term = 0;
-  uint64_t last = 0; ///< order to the receiver; of a result its number
+  uint64_t last = 0; ///< task to the receiver; of a result its number
   bool is_result = false;
   std::vector<uint64_t> open{};
 };
@@ -78,7 +78,7 @@ struct order_note {
 struct wire_message {
   peer_id from = peer_id::director;
   peer_id to = peer_id::director;
-  std::variant<tensor_piece, tensor_want, send_stamp, send_credit, order_note> what;
+  std::variant<tensor_piece, tensor_want, send_stamp, send_credit, task_note> what;
   bool is_damaged = false;
   bool is_copy = false;
 };
