@@ -459,7 +459,7 @@ void synchronous_work::carry_out(uint64_t step, const std::vector<local_sums::su
   }
 }
 
-// Tasks the sum from the replica that sent the last part: it is idle until the step is complete.
+// The replica that sent the last part adds the sum: it is idle until the step is complete.
 void synchronous_work::have_added(uint64_t step, const local_sums::sum& what) {
   summation task{context_.view.id.term, step, what.node, what.plan, {}};
   const auto& parts = parts_[step];

@@ -84,7 +84,7 @@ private:
   void hand_out();
   void give_tasks();
   void send_evaluations();
-  /// Tasks the version's evaluation and reports it, if due.
+  /// Has the version evaluated, and reports it, if due.
   void publish();
   /// Sends the node the state of a version for a checkpoint, once.
   void copy_if_due();
