@@ -130,8 +130,7 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
     span_owner_options owner{options.plan, size, span_maker_of(resolved, options),
                              server_state_of(resolved), numbers_before_span(resolved.training)};
     owner.trace = ring_of(trace, "span owner", "update", "model");
-    local_.add(given.owner_detached ? system.spawn<caf::detached>(span_owner, owner)
-                                    : system.spawn(span_owner, owner));
+    local_.add(system.spawn(span_owner, owner));
   } else if (self_.shard_count > 0) {
     server_options server;
     server.plan = options.plan;
@@ -148,8 +147,7 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
                      std::chrono::seconds{resolved.runtime.lease}};
     server.rows_of = rows_;
     server.trace = ring_of(trace, "server", "result", "task");
-    local_.add(given.owner_detached ? system.spawn<caf::detached>(parameter_server, server)
-                                    : system.spawn(parameter_server, server));
+    local_.add(system.spawn(parameter_server, server));
   }
   for (size_t i = 0; i < self_.replica_count; ++i) {
     options.gauge = new_gauge(given);

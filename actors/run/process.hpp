@@ -42,10 +42,8 @@ struct process_options {
   member self; ///< name, incarnation, and how many replicas and shards to spawn
   /// Makes the node; empty: the node runs on the system's threads.
   std::function<local_node_actor(const node_options&, const local_company&)> spawn_node = {};
-  bool wired = true;      ///< the run has other processes
-  bool has_server = true; ///< of a run with a parameter server: it is in this process
-  /// Parameter server and owners of spans have a thread of their own: other processes wait for them, not for trainers.
-  bool owner_detached = false;
+  bool wired = true;             ///< the run has other processes
+  bool has_server = true;        ///< of a run with a parameter server: it is in this process
   uint64_t checkpoint_every = 0; ///< steps between checkpoints (checkpoint_rule.hpp); 0: none
   exchange_options exchange;
   node_listeners listeners = {};

@@ -267,7 +267,6 @@ void networked_process::parts::start() {
   };
   for_process.wired = options.cluster.nodes.size() > 1;
   for_process.has_server = here.is_director;
-  for_process.owner_detached = for_process.wired;
   for_process.exchange.window_bytes = link_credit_of(options.cluster.nodes.size());
   for_process.checkpoint_every = checkpoint_every_of(options.resolved);
   for_process.hooks = options.hooks;
