@@ -70,7 +70,8 @@ class Builder:
         subprocess.run([self.compiler, *objects.values(), *self.options, "-o", program], check=True)
         return program
 
-    def mutant(self, objects, file, text, replacement):
+    def mutant(self, objects, instructions, file, text, replacement):
+        """Changed for these instructions alone, which are those that are looked at."""
         folder = self.folder / "mutant"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.source / "models", folder / "models")
@@ -79,7 +80,8 @@ class Builder:
         if before.count(text) != 1:
             sys.exit(f"mutants: {file} has '{text}' {before.count(text)} times, not once")
         path.write_text(before.replace(text, replacement), encoding="utf-8")
-        changed = self.objects(folder / "models", sorted((folder / "models/math").glob("products*.cpp")), folder)
+        changed = self.objects(folder / "models", [folder / "models/math" / f"products{x}.cpp"
+                                                   for x in ("", "_" + instructions)], folder)
         return self.linked({**objects, **changed}, folder)
 
 
@@ -115,7 +117,7 @@ def main(source, folder, compiler, *more):
     for title, (instructions, *change) in MUTANTS.items() if "--mutants" in more else ():
         if instructions not in found or (title == "rounded twice" and not builder.is_x86):  # Arm has the instruction
             continue
-        lines = results(runner, builder.mutant(objects, *change))[instructions]
+        lines = results(runner, builder.mutant(objects, instructions, *change))[instructions]
         changed = [line.split(":")[0] for line in lines if line not in expected]
         print(f"mutant, {title}: {', '.join(changed) or 'NOT NOTICED'}")
         wrong |= not changed
