@@ -123,7 +123,9 @@ job kept_job(consistency_kind consistency) {
   x.name = "kept";
   x.training.slices.reset();
   x.training.consistency = consistency;
-  x.training.evaluate_every = 1; // each version has a row, and a hash
+  x.training.evaluate_every = 1;
+  if (consistency != consistency_kind::bounded)
+    x.training.batch_size = 48; // an epoch is a step: each version has a row, and a hash
   x.optimizer.learning_rate = 0.01;
   if (consistency == consistency_kind::half_synchronous)
     x.training.first_count = 1;
