@@ -12,8 +12,9 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 find_program(TROUPE_CCACHE ccache)
 if(TROUPE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Precompiled headers need these two allowances.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${TROUPE_CCACHE})
+  # Precompiled headers need these two allowances. A precompiled header holds the digests of its files, comments included,
+  # for #pragma once: the cache must compare whole files (its depend mode), not what the preprocessor leaves of them.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 ${TROUPE_CCACHE})
 endif()
 
 add_library(troupe_settings INTERFACE)

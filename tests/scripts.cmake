@@ -25,7 +25,7 @@ function(troupe_script_tests)
   endforeach()
 endfunction()
 
-foreach(name IN ITEMS laws/check_laws laws/count_tests package/mentions)
+foreach(name IN ITEMS laws/check_laws laws/compiler_cache laws/count_tests package/mentions)
   get_filename_component(test ${name} NAME)
   add_test(NAME ${test} COMMAND ${TROUPE_PYTHON} -B ${here}/scripts/${name}_test.py)
 endforeach()

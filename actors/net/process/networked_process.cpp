@@ -431,12 +431,12 @@ networked_end networked_process::parts::wait_for_director() {
 
 training_result networked_process::parts::result_here() {
   const auto parameters = pull_parameters(self, director_);
-  auto resolved = options.resolved;
-  resolved.training.replicas = groups_of(resolved.parallel, finished_->replicas_here);
   const auto nodes = finished_->nodes;
-  auto result =
-    result_of(resolved, options.data, process_->network(), parameters, std::move(*finished_));
+  const auto groups = groups_of(options.resolved.parallel, finished_->replicas_here);
+  auto result = result_of(options.resolved, options.data, process_->network(), parameters,
+                          std::move(*finished_));
   result.summary.nodes = nodes;
+  result.summary.replicas = groups; // those that were left; the job stays what it was
   return result;
 }
 

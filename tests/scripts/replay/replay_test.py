@@ -3,6 +3,7 @@
     python3 tests/scripts/replay/replay_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -82,12 +83,15 @@ class ReplayTest(JobTest):
 
     def test_a_cluster_that_lost_a_node_is_repeated_by_one_process(self):
         self.write("cluster.toml", CLUSTER)
-        with self.begin(["launch", "cluster.toml"], "training.epochs=300") as run:
+        with self.begin(["launch", "cluster.toml"], "training.epochs=300", "training.consistency={ first = 3 }") as run:
             wait_until(lambda: self.rows_in("cluster") > 10)
             os.kill(child_of(run.pid, "b"), signal.SIGKILL)
             run.communicate(timeout=HANG)
         first = self.summary_in("cluster")
-        self.assertEqual(first["replicas_lost"], 2)
+        self.assertEqual((first["replicas_lost"], first["replicas"]), (2, 2))
+        # The job stays what it was: that of two replicas could not have the first three gradients.
+        identity = self.read("cluster", "identity.txt").encode()
+        self.assertEqual(first["job_sha256"], hashlib.sha256(identity).hexdigest())
         self.expect_same("cluster", first)
 
     def test_a_killed_run_is_repeated_as_far_as_its_record_goes_and_a_resumed_one_as_a_whole(self):
