@@ -76,7 +76,7 @@ class Sweep(CommandTest):
         self.assertIn(True, ends, "else the last row is the best, and this shows nothing")
 
     def test_a_search_that_is_killed_or_stopped_is_gone_on_from(self):
-        words = ["--set", "training.epochs=200", "--set", "checkpoint.every_steps=200", *CHOICES]
+        words = ["--set", "training.epochs=800", "--set", "checkpoint.every_steps=200", *CHOICES]
         for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
             process = self.start(TROUPE, "sweep", JOB, "--json", "-o", "all", *words, "--resume",
                                  stdout=subprocess.DEVNULL)
@@ -93,7 +93,7 @@ class Sweep(CommandTest):
         refused, _ = self.sweep(*words, code=73)
         self.assertIn(line[10:], refused["error"]["hint"])
         for trial in result["trials"]:
-            self.assertEqual(trial["parameters_sha256"], self.single(trial, 200))
+            self.assertEqual(trial["parameters_sha256"], self.single(trial, 800))
         begin = time.monotonic()
         again, _ = self.sweep(*words, "--resume")
         self.assertEqual(again, result)
