@@ -329,7 +329,7 @@ void node_state::adopt(const cluster_view& news) {
 void node_state::begin_term() {
   context_.exchange->begin_term(context_.view.id.term);
   parts_->directives.begin_term();
-  parts_->outbox.begin_term();
+  parts_->outbox.begin_term(context_.view.id.term);
   parts_->spans.begin_term();
   parts_->work->begin_term();
   start_shards();

@@ -8,10 +8,11 @@ void result_outbox::tell(const T& news) {
   context_.tell_director(news);
 }
 
-void result_outbox::begin_term() {
+void result_outbox::begin_term(uint64_t term) {
   rows_.clear();
   marks_.clear();
-  evaluations_.clear();
+  // A parameter server may give out an evaluation before the view comes that says so.
+  std::erase_if(evaluations_, [=](const auto& entry) { return entry.second.term != term; });
   hashes_.clear();
   not_finite_.reset();
 }

@@ -16,7 +16,7 @@ class result_outbox {
 public:
   explicit result_outbox(node_context& context) : context_(context) {}
 
-  void begin_term();
+  void begin_term(uint64_t term);
 
   void add(const training_report& news);
   void add(const evaluation& news);

@@ -56,7 +56,7 @@ job small_job() {
 /// Trains for seconds: what is to happen in mid-run has its time.
 job long_job() {
   auto x = small_job();
-  x.training.epochs = 400;
+  x.training.epochs = 1'600;
   x.training.evaluate_every = 100;
   return x;
 }
