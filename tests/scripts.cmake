@@ -72,7 +72,7 @@ if(TROUPE_BUILD_COMMAND)
     explain/hangs flight/flight hung_threads impostors keys/key_effects kinds/layers kinds/metrics kinds/own_kinds
     kinds/plateau kinds/rare_classes kinds/start large_model launch missing_nodes model_commands page/page page/timeline
     page_faults:page/faults page_visitors:page/visitors practice/practice predictions:rows/predictions
-    private_runs:federated/private federated/private_walk replay/replay resume rows/cells rows/columns rows/rows
+    private_runs:federated/private federated/private_walk replay/replay resume rows/cells rows/columns rows/holdings home_rows:rows/home rows/rows
     rows/tables signals ssh_launch status surroundings sweep/sweep table_pipelines:rows/pipelines
     table_splits:rows/splits table_text:rows/text table_weights:rows/weights tls tls_wires tools/comparison
     tools/tools)
@@ -100,6 +100,8 @@ if(TROUPE_BUILD_COMMAND)
     troupe_example_test(own_metric kinds $<TARGET_FILE:example_own_metric> "training.metrics=[\"top-3\", \"auc\"]")
     troupe_example_test(embedded_node embedded ${troupe} $<TARGET_FILE:example_embedded_node>
                         ${examples}/cluster/embedded_node.cpp)
+    troupe_example_test(own_rows own_rows ${troupe} $<TARGET_FILE:example_own_rows>
+                        ${examples}/cluster/own_rows.cpp)
   endif()
   if(TROUPE_INSTALL)
     add_test(NAME consumer COMMAND ${here}/scripts/package/consumer_test.sh ${PROJECT_SOURCE_DIR}

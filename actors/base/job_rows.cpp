@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -18,14 +19,30 @@ constexpr size_t named_rows_max = 64;
 } // namespace
 
 job_rows::job_rows(row_parts rows, const timeline& plan, uint64_t seed, size_t window_chunks,
-                   metric_set metrics)
-  : rows_(std::move(rows)), metrics_(std::move(metrics)), plan_(plan), seed_(seed) {
+                   metric_set metrics, const std::vector<holding_size>& holdings)
+  : rows_(std::move(rows)),
+    metrics_(std::move(metrics)),
+    plan_(plan),
+    evaluated_(evaluated_rows(rows_.test->row_count(), rows_.validation->row_count(), holdings)),
+    seed_(seed) {
   const bool shuffles = plan.batch_size < plan.row_count;
   if (auto chunks = rows_.train->chunk_begins(); shuffles && !chunks.empty())
     lanes_ = std::make_unique<lane_windows>(
       rows_.train, lane_options{seed, plan, std::move(chunks), window_chunks});
-  else
-    order_.emplace(seed, plan.row_count, shuffles);
+  else if (plan.holdings.empty())
+    orders_.push_back(make_order(0, seed, plan.row_count, shuffles));
+  size_t begin = 0;
+  for (size_t i = 0; i < plan.holdings.size(); ++i) {
+    const auto count = plan.holdings[i].row_count;
+    orders_.push_back(make_order(begin, holding_seed(seed, i), count, shuffles));
+    begin += count;
+  }
+}
+
+std::unique_ptr<const job_rows::ordered_rows>
+job_rows::make_order(size_t begin, uint64_t seed, size_t row_count, bool shuffles) {
+  return std::unique_ptr<const ordered_rows>{
+    new ordered_rows{begin, epoch_order{seed, row_count, shuffles}}};
 }
 
 batch job_rows::of_slice(uint64_t step, size_t slice, batch_reader& reader) const {
@@ -40,29 +57,48 @@ std::vector<size_t> job_rows::numbers(uint64_t step, size_t slice) const {
   if (lanes_)
     return lanes_->numbers(step, slice);
   const auto positions = plan_.rows_of_slice(step, slice);
-  const auto order = order_->of(plan_.epoch_of(step));
+  const auto& [begin, orders] = order_of(slice);
+  const auto order = orders.of(plan_.epoch_of(step));
   std::vector<size_t> result;
   for (auto at = positions.begin; at < positions.end; ++at)
-    result.push_back(order ? (*order)[at] : at);
+    result.push_back(begin + (order ? (*order)[at] : at));
   return result;
 }
 
 batch job_rows::by_order(uint64_t step, size_t slice, batch_reader& reader) const {
   const auto positions = plan_.rows_of_slice(step, slice);
-  const auto order = order_->of(plan_.epoch_of(step));
+  const auto& [begin, orders] = order_of(slice);
+  const auto order = orders.of(plan_.epoch_of(step));
   if (!order)
-    return rows_.train->range(positions.begin, positions.size(), reader);
-  return rows_.train->gather(std::span{*order}.subspan(positions.begin, positions.size()), reader);
+    return rows_.train->range(begin + positions.begin, positions.size(), reader);
+  const auto rows = std::span{*order}.subspan(positions.begin, positions.size());
+  if (begin == 0)
+    return rows_.train->gather(rows, reader);
+  std::vector<uint32_t> numbers(rows.begin(), rows.end());
+  for (auto& number : numbers)
+    number += static_cast<uint32_t>(begin);
+  return rows_.train->gather(numbers, reader);
 }
 
 batch job_rows::of_chunk(size_t chunk, batch_reader& reader) const {
-  const auto& source = chunk < evaluated().test_chunk_count() ? *rows_.test : *rows_.validation;
+  const auto& source = evaluated().is_test(chunk) ? *rows_.test : *rows_.validation;
   const auto rows = evaluated().rows_of_chunk(chunk);
   return source.range(rows.begin, rows.size(), reader);
 }
 
 std::vector<size_t> row_namer::rows_of(uint64_t step, size_t slice) const {
-  const auto numbers = rows->numbers(step, slice);
+  auto numbers = rows->numbers(step, slice);
+  if (!holdings.empty()) {
+    const auto own = rows->plan().holding_of(slice);
+    size_t begin = 0;
+    for (size_t i = 0; i < own; ++i)
+      begin += holdings[i].size.train;
+    if (!holdings[own].source_rows) // they are elsewhere, and only their holder can tell
+      return {};
+    for (auto& number : numbers)
+      number = holdings[own].source_rows->at(number - begin);
+    return numbers;
+  }
   if (source) {
     std::vector<size_t> result;
     for (const auto number : numbers)
@@ -70,27 +106,46 @@ std::vector<size_t> row_namer::rows_of(uint64_t step, size_t slice) const {
     return result;
   }
   // Rows for testing and validation may lie in files of their own.
-  const part_sizes sizes{kept.test_fraction > 0 ? rows->evaluated().test : 0,
-                         kept.validation_fraction > 0 ? rows->evaluated().validation : 0};
+  const auto& evaluated = rows->evaluated();
+  const part_sizes sizes{kept.test_fraction > 0 ? evaluated.test.row_count() : 0,
+                         kept.validation_fraction > 0 ? evaluated.validation.row_count() : 0};
   const auto row_count = rows->training_row_count() + sizes.test + sizes.validation;
   return chunk_rows == 0 ? source_rows(seed, row_count, sizes, numbers)
                          : chunk_split{seed, row_count, chunk_rows, kept}.source_rows(numbers);
 }
 
+namespace {
+
+/// "rows 3, 17 and 40 of digits.csv", ascending; of many only the first.
+std::string words_of(std::vector<size_t> rows, const std::string& file) {
+  std::ranges::sort(rows);
+  std::string result = rows.size() == 1 ? "row" : "rows";
+  const auto shown = std::min(rows.size(), named_rows_max);
+  for (size_t i = 0; i < shown; ++i)
+    result += (i == 0 ? " " : i + 1 == rows.size() ? " and " : ", ") + std::to_string(rows[i] + 1);
+  if (shown < rows.size())
+    result += " and " + std::to_string(rows.size() - shown) + " more";
+  return result + (file.empty() ? " of the data" : " of " + file);
+}
+
+} // namespace
+
 std::string row_namer::words(uint64_t first_step, uint64_t step_count,
                              std::span<const size_t> slices) const {
-  std::vector<size_t> all;
+  std::map<size_t, std::vector<size_t>> found; // by holding
   for (auto step = first_step; step < first_step + step_count; ++step)
-    for (const auto slice : slices)
-      std::ranges::copy(rows_of(step, slice), std::back_inserter(all));
-  std::ranges::sort(all);
-  std::string result = all.size() == 1 ? "row" : "rows";
-  const auto shown = std::min(all.size(), named_rows_max);
-  for (size_t i = 0; i < shown; ++i)
-    result += (i == 0 ? " " : i + 1 == all.size() ? " and " : ", ") + std::to_string(all[i] + 1);
-  if (shown < all.size())
-    result += " and " + std::to_string(all.size() - shown) + " more";
-  return result + (file.empty() ? " of the data" : " of " + file);
+    for (const auto slice : slices) {
+      auto& some = found[rows->plan().holding_of(slice)];
+      for (const auto row : rows_of(step, slice))
+        some.push_back(row);
+    }
+  if (found.empty())
+    return words_of({}, file);
+  std::string result;
+  for (const auto& [number, some] : found)
+    result += (result.empty() ? "" : ", ") +
+              words_of(some, holdings.empty() ? file : holdings[number].name);
+  return result;
 }
 
 namespace {

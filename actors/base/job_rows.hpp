@@ -79,18 +79,18 @@ std::optional<missed_class> class_missed_by_windows(const row_source& rows,
 
 class job_rows {
 public:
-  /// `window_chunks`: chunks of a window where rows lie in chunks, and so are visited by lanes.
+  /// `window_chunks`: chunks of a window where rows lie in chunks, and so are visited by lanes. `holdings`: as many as
+  /// the timeline has, whose rows lie one behind the other.
   job_rows(row_parts rows, const timeline& plan, uint64_t seed, size_t window_chunks,
-           metric_set metrics = {});
+           metric_set metrics = {}, const std::vector<holding_size>& holdings = {});
 
-  evaluation_rows evaluated() const {
-    return {rows_.test->row_count(), rows_.validation->row_count()};
-  }
+  const evaluation_rows& evaluated() const { return evaluated_; }
 
   /// The metrics of evaluations beside the loss.
   const metric_set& metrics() const { return metrics_; }
 
   const std::shared_ptr<const row_source>& train() const { return rows_.train; }
+  const timeline& plan() const { return plan_; }
   /// The numbers of the training rows of a step's slice, from 0, in the order of training.
   std::vector<size_t> numbers(uint64_t step, size_t slice) const;
   size_t training_row_count() const { return rows_.train->row_count(); }
@@ -102,13 +102,25 @@ public:
   batch of_chunk(size_t chunk, batch_reader& reader) const;
 
 private:
+  /// The rows of one holding, or all.
+  struct ordered_rows {
+    size_t begin; ///< training rows before them
+    epoch_order order;
+  };
+
+  static std::unique_ptr<const ordered_rows> make_order(size_t begin, uint64_t seed,
+                                                        size_t row_count, bool shuffles);
   batch by_order(uint64_t step, size_t slice, batch_reader& reader) const;
+  const ordered_rows& order_of(size_t slice) const {
+    return *orders_[orders_.size() == 1 ? 0 : plan_.holding_of(slice)];
+  }
 
   row_parts rows_;
   metric_set metrics_;
   timeline plan_;
+  evaluation_rows evaluated_;
   uint64_t seed_;
-  std::optional<epoch_order> order_;
+  std::vector<std::unique_ptr<const ordered_rows>> orders_;
   std::unique_ptr<lane_windows> lanes_; ///< instead
 };
 
@@ -121,7 +133,7 @@ inline void add_chunk(evaluation& out, const model& network, const metric_set& m
 }
 
 // Row namer: names, for people, the rows of the data that a slice of a step trains on. It counts from 1, in the order
-// of the file, rows kept for testing included.
+// of the file, rows kept for testing included; of holdings, in the order of each one's own.
 struct row_namer {
   std::shared_ptr<const job_rows> rows;
   uint64_t seed = 0;     ///< of the job
@@ -130,8 +142,9 @@ struct row_namer {
   size_t chunk_rows = 0; ///< where rows lie in chunks; 0: they do not
   /// Numbers of the training rows in the data, if known; null: (seed, kept) decide.
   std::shared_ptr<const std::vector<uint32_t>> source{};
+  std::vector<held_rows> holdings{}; ///< then these say so, and which files they are
 
-  /// Rows of the data, from 0, in the order they are trained on.
+  /// Rows of the data, or of the slice's holding, from 0, in the order they are trained on.
   std::vector<size_t> rows_of(uint64_t step, size_t slice) const;
   /// "rows 3, 17 and 40 of digits.csv", ascending; of many only the first.
   std::string words(uint64_t step, std::span<const size_t> slices) const {

@@ -10,6 +10,7 @@
 #include "coordinators/step/placement.hpp"
 #include "data/table/dataset.hpp"
 #include "data/text/checksum.hpp"
+#include "data/training_rows/holdings.hpp"
 #include "models/base/arithmetic.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
 
@@ -357,12 +358,13 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.rule.plan = timeline_of(resolved, shape);
   options.rule.stop = resolved.training;
   options.rule.plateau = resolved.optimizer.plateau;
-  options.rule.rows = {shape.test_row_count, shape.validation_row_count};
+  options.rule.rows = shape.evaluated();
   options.rule.watch = resolved.training.watch;
   options.rule.keep_best = *resolved.training.keep_best;
   options.rule.checkpoint_every = resolved.checkpoint.every_steps;
   options.rule.hashed_blocks = block_count(network.layout().size());
   options.membership.slice_count = *resolved.training.slices;
+  options.membership.holders = holders_of(shape, options.rule.plan);
   options.membership.parameter_count = network.layout().size();
   options.membership.has_one_owner =
     scope_of(resolved.optimizer.kind) == optimizer_scope::whole_model &&
@@ -371,8 +373,8 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.optimizer = resolved.optimizer;
   options.classification = shape.classification;
   options.metrics = std::make_shared<const metric_set>(metrics_of(resolved, shape));
-  options.test_total_squares = total_squares(data.test);
-  options.validation_total_squares = total_squares(data.validation);
+  options.test_total_squares = total_squares(data, row_part::test);
+  options.validation_total_squares = total_squares(data, row_part::validation);
   options.parameter_count = network.layout().size();
   options.slot_count = slot_count_of(resolved, network.layout());
   const auto identity = identity_of(resolved, data);

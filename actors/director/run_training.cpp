@@ -15,9 +15,9 @@ namespace {
 history_figure figure_watched(const director_rule_options& x) {
   auto watch = x.watch;
   std::ranges::replace(watch, '-', '_');
-  return figure_named((x.rows.validation > 0 ? "validation_"
-                       : x.rows.test > 0     ? "test_"
-                                             : "train_") +
+  return figure_named((x.rows.validation.row_count() > 0 ? "validation_"
+                       : x.rows.test.row_count() > 0     ? "test_"
+                                                         : "train_") +
                       watch);
 }
 

@@ -145,10 +145,10 @@ void local_spans::initialize() {
   for (size_t k = 0; k < all_.size(); ++k) {
     const auto span = first.part(all_[k].elements);
     const auto out = first.storage.values().subspan(span.offset(), span.size());
-    if (const auto& start = context_.options.start)
+    if (const auto& start = context_.options.first.values)
       copy_values(start.values().subspan(all_[k].elements.begin, span.size()), out.begin());
     else
-      context_.options.network->initialize(context_.options.seed, all_[k].elements, out);
+      context_.options.network->initialize(context_.options.first.seed, all_[k].elements, out);
     beginnings_[k].parameters = span;
   }
 }

@@ -305,7 +305,8 @@ view_limits node_state::limits_here() const {
           context_.element_count(),
           context_.options.plan.last_version(),
           chain.size(),
-          chain.part_count()};
+          chain.part_count(),
+          context_.options.holders};
 }
 
 void node_state::adopt(const cluster_view& news) {

@@ -39,6 +39,12 @@ struct node_records {
   std::shared_ptr<run_recorder> trace;             ///< of links; null: nothing is recorded
 };
 
+/// What parameters begin with.
+struct parameter_start {
+  uint64_t seed = 0;     ///< of the job
+  const_buffer values{}; ///< in working order; none: by the seed
+};
+
 struct node_options {
   member self;
   bool wired = true; ///< the run has other processes
@@ -49,8 +55,8 @@ struct node_options {
   std::vector<index_range> tiles; ///< elements that replicas contribute together; empty: all
   bool sharded = false;           ///< replicas fetch what shards elsewhere own, segment by segment
   evaluation_rows rows;
-  uint64_t seed = 0;     ///< of the job
-  const_buffer start{};  ///< what parameters begin with, in working order; none: values by the seed
+  row_holders holders; ///< who may compute what
+  parameter_start first;
   size_t slot_count = 0; ///< of the owner's state beside the parameters
   task_sizes tasks;
   size_t block_numbers = 0; ///< that shards send each other for a block in a step

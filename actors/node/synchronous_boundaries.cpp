@@ -74,7 +74,8 @@ std::vector<boundary_item> synchronous_boundaries::items_of(const group& x, bool
     slices.push_back(place.slices);
   const auto& rows = context_.options.rows;
   const auto own = x.places.front();
-  const auto items = evaluates ? chunks_of_group(slices, own, rows.chunk_count()) : slices[own];
+  const auto items =
+    evaluates ? chunks_of_group(slices, own, rows, context_.options.plan).front() : slices[own];
   for (auto item = items.begin; item < items.end; ++item) {
     const auto row_count = evaluates ? rows.rows_of_chunk(item).size()
                                      : context_.options.plan.rows_of_slice(*version_, item).size();

@@ -12,11 +12,13 @@
 #include "data/table/memory_room.hpp"
 #include "data/text/shown_text.hpp"
 #include "data/training_rows/client_partition.hpp"
+#include "data/training_rows/holdings.hpp"
 #include "data/training_rows/stored_source.hpp"
 #include "data/training_rows/synthetic.hpp"
 #include "models/optimizers/optimizer.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -35,9 +37,12 @@ void require_no_problems(const std::vector<job_problem>& found) {
   throw failure(failure_code::bad_job, text);
 }
 
+bool is_of(file_format format, const data_options& x, const std::string& path) {
+  return (x.format == file_format::by_name ? format_of(path) : x.format) == format;
+}
+
 bool is_rows_file(const data_options& x, const std::string& path) {
-  const auto format = x.format == file_format::by_name ? format_of(path) : x.format;
-  return format == file_format::rows;
+  return is_of(file_format::rows, x, path);
 }
 
 /// Called when the file's name or first bytes have decided its format: only then can these keys be checked.
@@ -72,13 +77,17 @@ table read_table(const job& x, const std::string& path, const std::string& label
   auto options = reading_of(x);
   options.labels_file = labels_file;
   options.plan = train.columns;
+  const bool is_agreed = x.data.at_nodes || !x.data.holdings.empty();
+  if (is_agreed && is_of(file_format::csv, x.data, path))
+    options.features = train.feature_names;
   options.text.vocabulary = train.classes;
   return read_data(path, options);
 }
 
 /// What the model and its loss want of the target column, unless `train` (see read_table) decides it.
-target_use use_of(const model_options& options, const dataset& train = {}) {
-  if (train.row_count > 0)
+target_use use_of(const job& x, const dataset& train = {}) {
+  const auto& options = x.model;
+  if (train.row_count > 0 || (x.data.at_nodes && train.feature_count > 0))
     return train.is_classification() ? target_use::known_labels : target_use::numbers;
   if (train.is_classification() || train.target_count > 0) // a model to start from
     return train.is_classification() ? target_use::labels : target_use::numbers;
@@ -109,7 +118,8 @@ void require_no_choice(const data_options& x, const std::string& path) {
 /// The job's first key about how to read a file, or null.
 const char* reading_key_of(const data_options& x) {
   const data_options plain;
-  return !x.test_file.empty()                           ? "data.test_file"
+  return !x.holdings.empty()                            ? "data.holdings"
+         : !x.test_file.empty()                         ? "data.test_file"
          : !x.validation_file.empty()                   ? "data.validation_file"
          : !x.labels_file.empty()                       ? "data.labels_file"
          : x.format != plain.format                     ? "data.format"
@@ -139,19 +149,14 @@ dataset read_file(const job& x, const std::string& path, const std::string& labe
     require_no_choice(x.data, path);
     return read_rows(rows_file{path});
   }
-  return to_dataset(read_table(x, path, labels_file, train), use_of(x.model, train));
+  return to_dataset(read_table(x, path, labels_file, train), use_of(x, train));
 }
 
 /// The rows to train on, and those split off from them.
 dataset read_rows_of(const job& x, const dataset& known) {
   if (x.federated.partition == partition_kind::files)
-    return to_dataset(read_client_files(x.federated.clients_from, reading_of(x)), use_of(x.model));
+    return to_dataset(read_client_files(x.federated.clients_from, reading_of(x)), use_of(x));
   return read_file(x, x.data.file, x.data.labels_file, known);
-}
-
-dataset make_synthetic(const job& x) {
-  return x.data.synthetic == synthetic_kind::classification ? make_classification(x.data, x.seed)
-                                                            : make_regression(x.data, x.seed);
 }
 
 prepare_options preparing_of(const job& x, const start_model* start, size_t chunk_rows) {
@@ -159,6 +164,60 @@ prepare_options preparing_of(const job& x, const start_model* start, size_t chun
   if (start)
     start->apply(result);
   return result;
+}
+
+/// The rows of a holding's file, by a table that is known, or, of no columns, by what is in them.
+dataset read_holding(const job& x, const std::string& path, const dataset& table,
+                     const start_model* start) {
+  dataset rows;
+  if (is_rows_file(x.data, path)) {
+    require_no_choice(x.data, path);
+    rows = by_form(read_rows(rows_file{path}), table);
+  } else {
+    require_libsvm(x.data, path);
+    auto options = reading_of(x);
+    options.plan = table.columns;
+    if (is_of(file_format::csv, x.data, path))
+      options.features = table.feature_names;
+    const bool classes = wants_classes(x.model).value_or(true);
+    rows = to_dataset(read_data(path, options),
+                      classes ? target_use::known_labels : target_use::numbers);
+  }
+  if (start)
+    start->fit(rows);
+  reading_stop::check();
+  return rows;
+}
+
+/// All holdings, read by one table that they agree on, and prepared.
+prepared_data load_holdings(const job& x, const start_model* start) {
+  std::vector<holding> holdings;
+  for (auto& file : matching_files(x.data.holdings)) {
+    auto rows = read_holding(x, file, start ? start->reading() : dataset{}, start);
+    auto fingerprint = content_fingerprint(rows);
+    holdings.push_back({std::move(file), std::move(rows), std::move(fingerprint)});
+  }
+  auto remarks = sort_holdings(holdings);
+  const auto table = agreed_table(holdings, x.data.categories_max);
+  const auto options = preparing_of(x, start, 0);
+  prepared_data result;
+  if (holdings.size() == 1) {
+    result = prepare(std::move(holdings.front().rows), options);
+  } else {
+    for (auto& one : holdings)
+      if (differs(one.rows, table)) {
+        one.rows = read_holding(x, one.name, table, start);
+        require_form(one.rows, table, one.name);
+      }
+    result = prepare_holdings(std::move(holdings), table, options);
+  }
+  std::ranges::move(remarks, std::back_inserter(result.remarks));
+  return result;
+}
+
+dataset make_synthetic(const job& x) {
+  return x.data.synthetic == synthetic_kind::classification ? make_classification(x.data, x.seed)
+                                                            : make_regression(x.data, x.seed);
 }
 
 prepared_data prepare_in_memory(const job& x, dataset source, const start_model* start) {
@@ -197,7 +256,8 @@ void require_chunks(const job& x, const rows_file& file) {
 
 } // namespace
 
-std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool()> stop_requested) {
+std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool()> stop_requested,
+                                               const row_agreement& agree) {
   require_no_problems(problems(x));
   const reading_stop stop{std::move(stop_requested)};
   const bool by_lanes = x.data.shuffle == shuffle_kind::lanes;
@@ -207,7 +267,20 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
     start.emplace(x.model);
   const auto* known = start ? &*start : nullptr;
   prepared_data result;
-  if (!synthetic && by_lanes && is_rows_file(x.data, x.data.file)) {
+  if (x.data.at_nodes && !agree)
+    throw failure(failure_code::bad_job, "the rows are those that the nodes of a cluster have",
+                  "data.at_nodes", "train it in a cluster: troupe launch, or troupe node");
+  if (agree) {
+    own_rows own{{}, x.data.file, x.data.categories_max, preparing_of(x, known, 0)};
+    if (!x.data.file.empty())
+      own.read = [&](const dataset& form) {
+        const bool is_first = form.feature_count == 0;
+        return read_holding(x, x.data.file, is_first && known ? known->reading() : form, known);
+      };
+    result = agree(own);
+  } else if (!x.data.holdings.empty()) {
+    result = load_holdings(x, known);
+  } else if (!synthetic && by_lanes && is_rows_file(x.data, x.data.file)) {
     require_no_choice(x.data, x.data.file);
     rows_file file{x.data.file};
     require_chunks(x, file);
@@ -244,9 +317,72 @@ std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source,
   return std::make_shared<const prepared_data>(std::move(result));
 }
 
+std::shared_ptr<const prepared_data>
+prepare_own_rows(const job& x, const std::optional<dataset>& rows, const row_agreement& agree) {
+  require_rows_alone(x.data);
+  require_no_problems(problems(x));
+  std::optional<start_model> start;
+  if (!x.model.start_from.empty())
+    start.emplace(x.model);
+  const auto* known = start ? &*start : nullptr;
+  own_rows own{{}, "the rows of this process", x.data.categories_max, preparing_of(x, known, 0)};
+  if (rows) {
+    require_sound(*rows);
+    own.read = [&](const dataset& form) {
+      auto result = by_form(*rows, form);
+      if (known)
+        known->fit(result);
+      return result;
+    };
+  }
+  auto result = agree(own);
+  if (known)
+    begin_from(*known, x, result);
+  return std::make_shared<const prepared_data>(std::move(result));
+}
+
 csv_dialect dialect_of(const cell_options& x) {
   return {x.separator[0], x.quote[0], x.decimal[0], x.comment[0], x.skip_lines}; // of none: 0
 }
+
+namespace {
+
+/// Adds the rows of parts that are counted here.
+void count_rows(const std::vector<const dataset*>& parts, data_shape& shape) {
+  for (const auto* part : parts) {
+    shape.entry_count += part->sparse.values.size();
+    for (const auto label : part->labels)
+      ++shape.class_rows[static_cast<size_t>(label)];
+    for (const auto target : part->targets)
+      shape.target_minimum = std::min(shape.target_minimum, static_cast<double>(target));
+  }
+}
+
+/// Adds what all holdings have, and of other rows those that came in files of their own.
+void count_holdings(const prepared_data& data, data_shape& shape) {
+  const auto& all = data.held_facts;
+  for (size_t i = 0; i < data.holdings.size(); ++i) {
+    shape.held.sizes.push_back(data.holdings[i].size);
+    for (const auto& holder : data.holdings[i].holders)
+      shape.held.by_process[holder] = i;
+  }
+  shape.train_row_count = all.size.train;
+  shape.entry_count = all.entry_count;
+  shape.class_counts.assign(all.train_class_rows.begin(), all.train_class_rows.end());
+  shape.class_rows.assign(all.class_rows.begin(), all.class_rows.end());
+  shape.target_minimum = all.target_minimum;
+  shape.weighted = all.is_weighted;
+  std::vector<const dataset*> given;
+  if (all.size.test == 0)
+    given.push_back(&data.test);
+  if (all.size.validation == 0)
+    given.push_back(&data.validation);
+  count_rows(given, shape);
+  shape.test_row_count = std::max(all.size.test, data.test.row_count);
+  shape.validation_row_count = std::max(all.size.validation, data.validation.row_count);
+}
+
+} // namespace
 
 data_shape shape_of(const prepared_data& data) {
   const auto& train = data.train;
@@ -256,8 +392,6 @@ data_shape shape_of(const prepared_data& data) {
   shape.validation_row_count = data.validation.row_count;
   shape.feature_count = train.feature_count;
   shape.sparse = train.is_sparse();
-  for (const auto* part : {&train, &data.test, &data.validation})
-    shape.entry_count += part->sparse.values.size();
   shape.classification = train.is_classification();
   shape.output_count = shape.classification ? train.classes.size() : train.target_count;
   shape.chunk_rows = data.chunk_rows;
@@ -266,26 +400,26 @@ data_shape shape_of(const prepared_data& data) {
   shape.weighted = !train.weights.empty();
   shape.scale = data.scale;
   shape.start = data.start;
-  if (shape.classification) {
-    shape.class_counts.resize(train.classes.size());
-    for (auto label : train.labels)
-      ++shape.class_counts[static_cast<size_t>(label)];
-    if (data.stays_in_file())
-      shape.class_counts = data.facts.train_class_rows;
-    shape.class_rows = shape.class_counts;
-    for (const auto* part : {&data.test, &data.validation})
-      for (auto label : part->labels)
-        ++shape.class_rows[static_cast<size_t>(label)];
-    for (const auto& name : train.classes)
-      shape.class_names.push_back(shown_text(name));
-    shape.class_texts = train.classes;
-    return shape;
-  }
+  for (const auto& name : train.classes)
+    shape.class_names.push_back(shown_text(name));
+  shape.class_texts = train.classes;
   shape.target_minimum =
     data.stays_in_file() ? data.facts.target_minimum : std::numeric_limits<double>::infinity();
-  for (const auto* targets : {&train.targets, &data.test.targets, &data.validation.targets})
-    for (auto target : *targets)
-      shape.target_minimum = std::min(shape.target_minimum, static_cast<double>(target));
+  if (!data.holdings.empty()) {
+    count_holdings(data, shape);
+  } else {
+    shape.class_counts.resize(train.classes.size());
+    for (const auto label : train.labels)
+      ++shape.class_counts[static_cast<size_t>(label)];
+    if (data.stays_in_file() && shape.classification)
+      shape.class_counts = data.facts.train_class_rows;
+    shape.class_rows.resize(train.classes.size());
+    if (data.stays_in_file() && shape.classification)
+      shape.class_rows = shape.class_counts;
+    count_rows({&train, &data.test, &data.validation}, shape);
+  }
+  if (shape.classification)
+    shape.target_minimum = 0;
   return shape;
 }
 

@@ -11,18 +11,29 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace troupe {
 
 struct saved_model; // data/model_file/saved_model.hpp
 
-/// Reads or makes the job's data. Calls `stop_requested`, if there is one, between parts of the data, and a few times a
+/// The rows of this process's own, before all that have some agree on a table (data/training_rows/row_table.hpp).
+struct own_rows {
+  /// Reads them by the form that is agreed on, or, of no columns, by what is in them; null: there are none here.
+  std::function<dataset(const dataset& form)> read;
+  std::string name; ///< for people: the file's path
+  size_t categories_max = 1000;
+  prepare_options prepare;
+};
+using row_agreement = std::function<prepared_data(const own_rows&)>;
+
+/// Reads or makes the job's data; where nodes have rows of their own (`data.at_nodes`), those that `agree` comes to. Calls `stop_requested`, if there is one, between parts of the data, and a few times a
 /// second while it waits for a pipe.
 ///
 /// Throws failure: bad_job with all of `problems(x)`, missing_input and bad_data as the readers do;
 /// interrupted when `stop_requested` returned true.
-std::shared_ptr<const prepared_data> load_data(const job& x,
-                                               std::function<bool()> stop_requested = {});
+std::shared_ptr<const prepared_data>
+load_data(const job& x, std::function<bool()> stop_requested = {}, const row_agreement& agree = {});
 
 /// The same for a data set an application has in memory; `job.data` decides split and
 /// standardisation only. Throws failure: bad_job, naming the key, for a key about reading files; bad_data, naming row
@@ -30,6 +41,11 @@ std::shared_ptr<const prepared_data> load_data(const job& x,
 /// file that `model.start_from` names; null: none.
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source,
                                                   const saved_model* start = nullptr);
+
+/// The same for a process of which the application has the rows, or has none, in a cluster where nodes have rows of their
+/// own: they agree on a table with those of the others.
+std::shared_ptr<const prepared_data>
+prepare_own_rows(const job& x, const std::optional<dataset>& rows, const row_agreement& agree);
 
 /// The form of cells in the job's file.
 csv_dialect dialect_of(const cell_options& x);

@@ -112,7 +112,8 @@ std::shared_ptr<server_policy> policy_of(const job& resolved, const trainer_opti
 } // namespace
 
 void process::spawn_trainers(caf::actor_system& system, const job& resolved,
-                             trainer_options options, const process_options& given) {
+                             trainer_options options, const process_options& given,
+                             const row_holders& holders, const std::vector<holding_size>& sizes) {
   const auto& training = resolved.training;
   options.pool = gradients_;
   options.training = {network_, make_optimizer(resolved.optimizer), changes_of(resolved, *network_),
@@ -144,7 +145,8 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
     server.saved = server_state_of(resolved);
     server.checkpoint_every = given.checkpoint_every;
     server.roster = {{resolved.runtime.attempts, given.lost_patience},
-                     std::chrono::seconds{resolved.runtime.lease}};
+                     std::chrono::seconds{resolved.runtime.lease},
+                     homes_of(holders, options.plan, server.rows, sizes)};
     server.rows_of = rows_;
     server.trace = ring_of(trace, "server", "result", "task");
     local_.add(system.spawn(parameter_server, server));
@@ -173,14 +175,16 @@ process::process(caf::actor_system& system, const job& resolved,
   const auto parameter_count = network_->layout().size();
   gradients_ = std::make_shared<buffer_pool>(parameter_count);
   parameters_ = std::make_shared<buffer_pool>(parameter_count);
-  const auto rows = std::make_shared<const job_rows>(
-    rows_of(data), plan, resolved.seed, window_chunks_of(resolved), metrics_of(resolved, shape));
+  const auto rows =
+    std::make_shared<const job_rows>(rows_of(data), plan, resolved.seed, window_chunks_of(resolved),
+                                     metrics_of(resolved, shape), shape.held.sizes);
   rows_ = {rows,
            resolved.seed,
            resolved.data.file.empty() ? resolved.federated.clients_from : resolved.data.file,
            resolved.data,
            data->chunk_rows,
-           data->source_rows};
+           data->source_rows,
+           data->holdings};
   replica_options for_replicas{network_, rows, gradients_, plan, with_environment(options.hooks)};
   for_replicas.names = rows_;
   for_replicas.schedule = resolved.parallel.schedule;
@@ -218,7 +222,8 @@ process::process(caf::actor_system& system, const job& resolved,
     for_trainers.rows = rows;
     for_trainers.plan = plan;
     for_trainers.clients = federation_of(resolved, *data);
-    spawn_trainers(system, resolved, for_trainers, options);
+    spawn_trainers(system, resolved, for_trainers, options, holders_of(shape, plan),
+                   shape.held.sizes);
   } else if (scope == optimizer_scope::solver) {
     const solver_actor both =
       system.spawn(solver, solver_options{network_, rows_of(data), plan, resolved.optimizer,
@@ -249,9 +254,10 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.tiles = for_shards.tiles;
   for_node.sharded = resolved.parallel.sharded;
   for_node.rows = rows->evaluated();
-  for_node.seed = resolved.seed;
+  for_node.holders = holders_of(shape, plan);
+  for_node.first.seed = resolved.seed;
   if (const auto& start = resolved.model.start)
-    for_node.start = start->parameters;
+    for_node.first.values = start->parameters;
   if (is_federated(resolved.training))
     for_node.tasks.cohort_max =
       federated_options_of(resolved).counted_max(resolved.federated.clients);

@@ -77,7 +77,8 @@ public:
 private:
   /// Spawns trainers in place of replicas, and a parameter server in place of a shard, if the process has one.
   void spawn_trainers(caf::actor_system& system, const job& resolved, trainer_options options,
-                      const process_options& given);
+                      const process_options& given, const row_holders& holders,
+                      const std::vector<holding_size>& sizes);
   /// The gauge of a new replica; null in a run of one process, where no director judges work.
   std::shared_ptr<work_gauge> new_gauge(const process_options& options);
 

@@ -58,7 +58,7 @@ void replica_state::on_view(const view& news) {
   std::vector<index_range> slices;
   for (const auto& entry : news.replicas)
     slices.push_back(entry.slices);
-  evaluation_share_ = chunks_of_group(slices, index_, options_.rows->evaluated().chunk_count());
+  evaluation_shares_ = chunks_of_group(slices, index_, options_.rows->evaluated(), options_.plan);
   if (!rule_)
     return restart(news);
   catch_up();
@@ -201,20 +201,21 @@ bool replica_state::compute_tile() {
 }
 
 void replica_state::evaluate(uint64_t version) {
-  if (evaluation_share_.empty())
-    return;
-  if (member_)
-    return member_->begin_evaluation(version, evaluation_share_, versions_.at(version).parameters);
   const auto begin = self_->clock().now();
-  evaluation result{view_.term, version, evaluation_share_.begin, {}};
-  for (size_t chunk = evaluation_share_.begin; chunk < evaluation_share_.end; ++chunk) {
-    const work_name what{trace_kind::evaluate, version, chunk};
-    const piece_of_work piece{options_.gauge.get(), self_->clock(), what, false};
-    const traced_work work{options_.trace.get(), trace_kind::evaluate, version, chunk};
-    add_chunk(result, *options_.network, options_.rows->metrics(), parameters_of(version),
-              options_.rows->of_chunk(chunk, reader_), memory_);
+  for (const auto& share : evaluation_shares_) {
+    if (member_ && !share.empty())
+      return member_->begin_evaluation(version, share, versions_.at(version).parameters);
+    evaluation result{view_.term, version, share.begin, {}};
+    for (size_t chunk = share.begin; chunk < share.end; ++chunk) {
+      const work_name what{trace_kind::evaluate, version, chunk};
+      const piece_of_work piece{options_.gauge.get(), self_->clock(), what, false};
+      const traced_work work{options_.trace.get(), trace_kind::evaluate, version, chunk};
+      add_chunk(result, *options_.network, options_.rows->metrics(), parameters_of(version),
+                options_.rows->of_chunk(chunk, reader_), memory_);
+    }
+    if (!share.empty())
+      self_->send(view_.director, std::move(result));
   }
-  self_->send(view_.director, std::move(result));
   times_.evaluated_for += self_->clock().now() - begin;
 }
 

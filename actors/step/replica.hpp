@@ -115,7 +115,7 @@ private:
   bool has_view_ = false;
   view view_;
   index_range slices_;
-  index_range evaluation_share_;               ///< its chunks of an evaluation
+  std::vector<index_range> evaluation_shares_; ///< its chunks of an evaluation
   std::vector<index_range> elements_;          ///< by shard
   std::map<uint64_t, owned_version> versions_; ///< from the one in work
   std::unique_ptr<partition_member> member_;   ///< where several share a model

@@ -245,7 +245,7 @@ void server_state::give_tasks() {
       return;
   const auto limit = options_.policy->piece_limit(records_);
   for (size_t i = 0; i < records_.roster.place_count(); ++i) {
-    if (!records_.roster.is_free(i) || !records_.roster.has_work(limit, now()))
+    if (!records_.roster.is_free(i) || !records_.roster.has_work(i, limit, now()))
       continue;
     auto task = options_.policy->task_for(i, records_, now());
     if (!task)

@@ -160,7 +160,7 @@ std::optional<trainer_task> replay_policy::task_for(size_t place, server_records
                                                     moment now) {
   trainer_task task;
   task.kind = task_kind::gradient;
-  task.ticket = records.roster.next_piece(now) + 1;
+  task.ticket = records.roster.next_piece(place, now) + 1;
   const auto piece = records.roster.take(place, task.ticket, now);
   task.first_step = step_of_.at(piece);
   return task;

@@ -10,6 +10,7 @@
 #include "models/keys/closest_name.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -120,6 +121,11 @@ bool is_cluster_entry(const toml_entry& entry) {
   return is_cluster_word(entry.name) || (entry.name == "job" && entry.value.as<std::string>());
 }
 
+/// Keys of section data that a node may say of its own rows: how they are read.
+constexpr std::array<std::string_view, 12> node_data_keys{
+  "file",      "format", "header",  "target",  "ignore",     "index_base",
+  "separator", "quote",  "decimal", "comment", "skip_lines", "date_order"};
+
 using positions = std::map<std::string, source_position>;
 
 // A node being read, and where its keys stand.
@@ -175,6 +181,7 @@ public:
     }
     draft_.value.training.replicas = groups_of(draft_.value.parallel, replica_count());
     result.tls = tls();
+    result.node_data = std::move(node_data_);
     draft_.value.checkpoint.by_default =
       result.plan.can_lose_spans() && !draft_.places.by_key.contains("checkpoint.every_steps");
     result.job = {std::move(draft_.value), std::move(draft_.places)};
@@ -254,8 +261,57 @@ private:
     draft_.apply_environment(variables);
     draft_.apply_sets(sets);
     draft_.fill_defaults(job_file);
+    read_node_data();
     draft_.add_problems();
     check_replicas();
+  }
+
+  /// How each node reads the rows that it has of its own.
+  void read_node_data() {
+    const auto has_data = [](const placed_node& node) { return node.keys.contains("node.data"); };
+    auto& data = draft_.value.data;
+    if (std::ranges::none_of(nodes_, has_data)) {
+      if (data.at_nodes)
+        draft_.errors.push_back(error_at({"data.at_nodes", "no node has rows of its own",
+                                          "write data = \"local.csv\" in some [[node]]"},
+                                         draft_.places));
+      return;
+    }
+    if (!data.file.empty())
+      draft_.errors.push_back(error_at({"data.file", "nodes have rows of their own",
+                                        "leave it out, or leave `data` of each [[node]] out"},
+                                       draft_.places));
+    data.at_nodes = true;
+    for (auto& node : nodes_) {
+      node.entry.holds_rows = has_data(node);
+      job_draft own = draft_;
+      own.errors.clear();
+      own.value.data.file.clear();
+      if (node.entry.holds_rows && node.is_sound("data"))
+        own.read_sections({data_section_of(node)}, path_);
+      for (auto& error : own.errors)
+        draft_.errors.push_back(std::move(error));
+      if (node.entry.holds_rows && own.errors.empty() && own.value.data.file.empty())
+        complain(node.place_of("data"), "node.data names no file",
+                 "write { file = \"local.csv\", .. }");
+      node_data_.push_back(own.value.data);
+    }
+  }
+
+  /// Section data of the job, as the node has it. What decides over more than reading is the job's.
+  toml_entry data_section_of(const placed_node& node) {
+    const auto& value = node.entry.data;
+    toml_value::table table;
+    if (value.as<std::string>())
+      table.push_back({"file", value.at, value});
+    else
+      for (const auto& entry : *value.as<toml_value::table>())
+        if (std::ranges::find(node_data_keys, entry.name) != node_data_keys.end())
+          table.push_back(entry);
+        else
+          complain(entry.at, "node.data." + entry.name + " is not a node's to say",
+                   "set data." + entry.name + " of the job, for all nodes");
+    return {"data", node.place_of("data"), {std::move(table), value.at}};
   }
 
   toml_value::table read_named_job(const std::string& job_file) {
@@ -434,6 +490,7 @@ private:
   std::optional<toml_entry> job_entry_;
   toml_value::table sections_; // of the job
   std::vector<placed_node> nodes_;
+  std::vector<data_options> node_data_;             // of each, where some have rows of their own
   std::map<std::string, size_t> names_, addresses_; // by which node, the first that has it
   cluster_settings settings_;
   positions places_;
@@ -473,6 +530,22 @@ std::string full_path(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
+/// How a node reads its rows, where it is not as the job says.
+std::string rows_text(const loaded_cluster& x, size_t index) {
+  auto own = x.job.value;
+  own.data = x.node_data[index];
+  own.data.file = full_path(own.data.file);
+  std::string result;
+  for (const auto& key : fixed_job_keys()) {
+    const auto name = key.path.substr(key.path.find('.') + 1);
+    const bool may_differ = key.path.starts_with("data.") &&
+                            std::ranges::find(node_data_keys, name) != node_data_keys.end();
+    if (const auto text = key.get(own); may_differ && text && text != key.get(x.job.value))
+      result += (result.empty() ? "" : ", ") + name + " = " + *text;
+  }
+  return result;
+}
+
 std::string node_text(const loaded_cluster& x, size_t index) {
   node_entry node;
   static_cast<cluster_node&>(node) = x.plan.nodes[index];
@@ -484,7 +557,7 @@ std::string node_text(const loaded_cluster& x, size_t index) {
   for (const auto& key : node_schema())
     if (const auto text = key.get(node))
       result += key.path + " = " + *text + '\n';
-  return result;
+  return result + (node.holds_rows ? "data = { " + rows_text(x, index) + " }\n" : "");
 }
 
 } // namespace

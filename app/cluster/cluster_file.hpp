@@ -43,7 +43,9 @@ struct loaded_cluster {
   std::optional<cluster_tls> tls;  ///< absent: links are neither secret nor proven
   loaded_job job;                  ///< training.replicas: groups that the nodes make up
   std::vector<std::string> places; ///< "file:line:column" of each node's address
-  bool has_idle_shards = false;    ///< nodes ask for shards, and the job's mode has one owner
+  std::vector<data_options>
+    node_data{}; ///< of each node, where nodes have rows of their own (data.at_nodes)
+  bool has_idle_shards = false; ///< nodes ask for shards, and the job's mode has one owner
 };
 
 /// Index of the node that is the director.

@@ -112,6 +112,25 @@ private:
   std::string example_;
 };
 
+/// A path, or a table with keys of the job's section data, which the job's keys read (cluster_file.cpp).
+class rows_type final : public type_for<toml_value> {
+public:
+  std::string words() const override { return "string or table"; }
+  void read(toml_value& out, const toml_value& value, const std::string& path,
+            complaints& found) const override {
+    if (value.as<std::string>() || value.as<toml_value::table>())
+      out = value;
+    else
+      found.push_back(
+        {path, value.at, wrong_type("a path or a table", value).why,
+         "write data = \"local.csv\", or data = { file = \"local.csv\", header = true }"});
+  }
+  std::optional<std::string> text(const toml_value& x) const override {
+    const auto* path = x.as<std::string>();
+    return path ? std::optional{toml_text(*path)} : std::nullopt;
+  }
+};
+
 node_keys make_node_schema() {
   using x = node_entry;
   node_keys out;
@@ -129,6 +148,11 @@ node_keys make_node_schema() {
   node.add("shards", &x::shard_count, within(0, actors_max),
            {"actors that own a part of the parameters and its optimizer state",
             "1; 0 in modes with a parameter server, but for the director"});
+  node.add("data", &x::data, std::make_shared<rows_type>(),
+           {"rows that only this node reads, and others learn nothing of but numbers: a file, or "
+            "how to read "
+            "one; relative to this file",
+            "none: all nodes read data.file"});
   node.add("memory", &x::memory_bytes,
            std::make_shared<optional_type<uint64_t>>(std::make_shared<amount_type<uint64_t>>(
              "size", &memory_size_of, &memory_size_text, "\"512 MiB\" or \"8 GiB\"")),

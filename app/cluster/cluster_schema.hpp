@@ -21,6 +21,8 @@ struct node_entry : cluster_node {
 
   std::string certificate;
   std::string key;
+  toml_value
+    data; ///< which rows of its own it has: a path, or a table of keys of section data; empty: none
 };
 
 /// Settings of all nodes.

@@ -1,5 +1,6 @@
 #include "actors/net/process/networked_process.hpp"
 #include "actors/net/process/process_gate.hpp"
+#include "actors/net/table/home_rows.hpp"
 #include "actors/run/job_data.hpp"
 #include "actors/run/private_run.hpp"
 #include "app/cluster/cluster_address.hpp"
@@ -68,6 +69,7 @@ networked_options options_for(const chosen_node& here, const node_arguments& arg
   result.resolved = resolve(x, shape_of(*inputs.data), std::thread::hardware_concurrency());
   require_trainable(result.resolved, *inputs.data, place_of(here, arguments));
   result.data = std::move(inputs.data);
+  result.table = std::move(inputs.table);
   result.checkpoints = std::move(inputs.checkpoints);
   result.resume_from = std::move(inputs.resume_from);
   result.scratch_folder = std::move(inputs.scratch_folder);
@@ -138,6 +140,27 @@ void warn_of_missing(const cluster_plan& plan, size_t took_part) {
                   std::to_string(expected) + " nodes took part\n");
 }
 
+/// This node's rows: those that all read, or its own, once all nodes that have some agree on a table.
+std::shared_ptr<const prepared_data> load_rows(const chosen_node& here,
+                                               const node_arguments& arguments, const job& x,
+                                               std::string& table) {
+  const auto is_stopped = [] { return stop_signal() != 0; };
+  if (!x.data.at_nodes)
+    return load_data(x, is_stopped);
+  auto own = x;
+  own.data = here.cluster.node_data[here.index];
+  home_rows_options options;
+  options.plan = here.cluster.plan;
+  options.own_name = here.self().name;
+  options.tls = here.tls;
+  options.inherited_listen_fd = arguments.inherited_listen_fd;
+  options.stop_requested = is_stopped;
+  if (!arguments.run.quiet)
+    options.on_news = log_news;
+  return load_data(own, is_stopped,
+                   [&](const own_rows& rows) { return agree_on_rows(rows, options, table); });
+}
+
 int lead(const chosen_node& here, const node_arguments& arguments) {
   const auto& asked = here.cluster.job.value;
   if (here.cluster.plan.can_lose_spans() && !asked.checkpoint.are_written())
@@ -157,7 +180,8 @@ int lead(const chosen_node& here, const node_arguments& arguments) {
     [&](const job& x, training_inputs inputs, const training_summary& summary) {
       tell_others(here, arguments, x, std::move(inputs), summary);
     },
-    place_before_start(here, arguments));
+    place_before_start(here, arguments),
+    [&](const job& x, std::string& table) { return load_rows(here, arguments, x, table); });
 }
 
 int follow(const chosen_node& here, const node_arguments& arguments) {
@@ -175,7 +199,7 @@ int follow(const chosen_node& here, const node_arguments& arguments) {
   inputs.stop_requested = [] { return stop_signal() != 0; };
   try {
     const auto x = with_key(here.cluster.job.value);
-    inputs.data = load_data(x, [] { return stop_signal() != 0; });
+    inputs.data = load_rows(here, arguments, x, inputs.table);
     const auto resolved = resolve(x, shape_of(*inputs.data), std::thread::hardware_concurrency());
     require_trainable(resolved, *inputs.data, place_before_start(here, arguments));
     const auto on_news = inputs.on_news;

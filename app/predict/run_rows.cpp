@@ -120,7 +120,7 @@ run_rows rows_of_run(const std::string& folder, row_part part) {
                                                 : data.stored.validation;
   if (data.stays_in_file() && rows.features.empty())
     rows = in_memory(*source, std::move(rows));
-  return {std::move(rows), options.file};
+  return {std::move(rows), options.file.empty() ? options.holdings : options.file};
 }
 
 rows_in_file file_of_run(const std::string& folder, row_part part) {

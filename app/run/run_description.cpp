@@ -21,6 +21,7 @@ namespace troupe {
 
 namespace {
 
+constexpr size_t holdings_shown_max = 10;
 constexpr size_t classes_shown_max = 4;
 constexpr size_t names_shown_max = 4;
 
@@ -62,6 +63,28 @@ std::string start_words(const job& x, const model& network) {
   return result + (frozen > 0 ? "; " + plural(frozen, "parameter") + " frozen" : "");
 }
 
+/// Who holds what: "north.csv: 700 rows to train on, in 5 of 8 slices; 100 for testing".
+std::vector<std::string> holding_texts(const std::vector<held_rows>& holdings,
+                                       const timeline& plan) {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < std::min(holdings.size(), holdings_shown_max); ++i) {
+    const auto& name = holdings[i].name;
+    const auto& size = holdings[i].size;
+    auto what =
+      shown_text(name) + ": " + plural(size.train, "row") + " to train on, in " +
+      std::to_string(plan.holdings.empty() ? plan.slice_count : plan.holdings[i].slices.size()) +
+      " of " + plural(plan.slice_count, "slice");
+    if (size.validation > 0)
+      what += "; " + std::to_string(size.validation) + " for validation";
+    if (size.test > 0)
+      what += "; " + std::to_string(size.test) + " for testing";
+    result.push_back(std::move(what));
+  }
+  if (holdings.size() > result.size())
+    result.push_back("and " + std::to_string(holdings.size() - result.size()) + " more");
+  return result;
+}
+
 class describer {
 public:
   describer(const job& x, const prepared_data& data, size_t core_count, const run_place& where)
@@ -75,6 +98,8 @@ public:
 
   run_description result() && {
     add("data", source() + ": " + rows());
+    for (const auto& one : holding_texts(data_.holdings, timeline_of(resolved_, shape_)))
+      add("holding", one);
     if (!data_.split_words.empty())
       add("split", data_.split_words);
     add("target",
@@ -113,7 +138,7 @@ private:
   }
 
   size_t row_count() const {
-    return data_.train.row_count + data_.test.row_count + data_.validation.row_count;
+    return shape_.train_row_count + shape_.test_row_count + shape_.validation_row_count;
   }
 
   std::string source() const {
@@ -123,6 +148,10 @@ private:
         result += more.empty() ? "" : " and " + shown_text(more);
       return result;
     }
+    if (given_.data.at_nodes)
+      return "rows of the nodes";
+    if (!given_.data.holdings.empty())
+      return shown_text(given_.data.holdings);
     if (given_.federated.partition == partition_kind::files)
       return shown_text(given_.federated.clients_from);
     return given_.data.synthetic == synthetic_kind::none ? "rows in memory" : "synthetic rows";
@@ -130,11 +159,11 @@ private:
 
   std::string rows() const {
     auto result = plural(row_count(), "row") + " of " + plural(shape_.feature_count, "feature") +
-                  "; " + std::to_string(data_.train.row_count) + " to train on";
-    if (data_.validation.row_count > 0)
-      result += ", " + std::to_string(data_.validation.row_count) + " for validation";
-    if (data_.test.row_count > 0)
-      result += ", " + std::to_string(data_.test.row_count) + " for testing";
+                  "; " + std::to_string(shape_.train_row_count) + " to train on";
+    if (shape_.validation_row_count > 0)
+      result += ", " + std::to_string(shape_.validation_row_count) + " for validation";
+    if (shape_.test_row_count > 0)
+      result += ", " + std::to_string(shape_.test_row_count) + " for testing";
     if (shape_.sparse)
       result += "; sparse, " + plural(shape_.entry_count, "value") + " that are not 0";
     if (!data_.features.empty())
@@ -309,9 +338,9 @@ private:
   }
 
   void warn_of_parts() {
-    warn_of_part("data.test_fraction", given_.data.test_fraction, data_.test.row_count, "testing");
+    warn_of_part("data.test_fraction", given_.data.test_fraction, shape_.test_row_count, "testing");
     warn_of_part("data.validation_fraction", given_.data.validation_fraction,
-                 data_.validation.row_count, "validation");
+                 shape_.validation_row_count, "validation");
   }
 
   void warn_of_classes() {

@@ -23,6 +23,8 @@
 #include "data/text/failure.hpp"
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -132,6 +134,7 @@ struct run_request {
   const finished_listener& on_finished;
   const run_place& where;
   const trace_output& records;
+  const row_loader& load;
 };
 
 // Rounds that cannot be read for the page must not end the run.
@@ -325,14 +328,21 @@ void print_way_on(const checkpoint_store& store, const training_result& result, 
     print_message("stopped   " + way_on);
 }
 
-int train_from(run_start start, const job& x, std::shared_ptr<const prepared_data> data,
-               run_folders& folders, const run_request& asked) {
+/// The rows of a job, and, where nodes have rows of their own, what they have agreed on.
+struct loaded_rows {
+  std::shared_ptr<const prepared_data> data;
+  std::string table;
+};
+
+int train_from(run_start start, const job& x, loaded_rows rows, run_folders& folders,
+               const run_request& asked) {
   const auto& arguments = asked.arguments;
   atomic_file model{folders.run().file(model_file_name)};
   model.reserve(start.model_file_bytes);
   std::optional<failure> error;
   training_inputs inputs;
-  inputs.data = std::move(data);
+  inputs.data = std::move(rows.data);
+  inputs.table = rows.table;
   inputs.resume_from = std::move(start.resume_from);
   inputs.checkpoints = folders.checkpoints();
   inputs.trace = asked.records.trace();
@@ -349,6 +359,8 @@ int train_from(run_start start, const job& x, std::shared_ptr<const prepared_dat
   // From here on the earlier run is gone: this one can be trained.
   inputs.on_ready = [&] {
     folders.begin(job_text(x), start.identity);
+    if (!rows.table.empty())
+      write_file_atomically(folders.run().file(table_file_name), rows.table);
     asked.records.take_in();
   };
   if (!arguments.quiet)
@@ -383,9 +395,14 @@ earlier_run treatment_of(const train_arguments& arguments) {
 }
 
 int find_and_train(const job& x, run_folders& folders, const run_request& asked) {
-  const auto& [arguments, train, on_finished, where, records] = asked;
-  auto data = load_data(x, [] { return stop_signal() != 0; });
-  auto start = find_start(x, *data, folders, print_message, where);
+  const auto& [arguments, train, on_finished, where, records, load] = asked;
+  loaded_rows rows;
+  if (arguments.resume && folders.run().has(table_file_name)) {
+    std::ifstream in{folders.run().file(table_file_name), std::ios::binary};
+    rows.table.assign(std::istreambuf_iterator<char>{in}, {});
+  }
+  rows.data = load ? load(x, rows.table) : load_data(x, [] { return stop_signal() != 0; });
+  auto start = find_start(x, *rows.data, folders, print_message, where);
   if (!arguments.quiet)
     print_message(start.note);
   if (start.finished) {
@@ -393,12 +410,13 @@ int find_and_train(const job& x, run_folders& folders, const run_request& asked)
     if (!on_finished)
       return 0;
     training_inputs inputs;
-    inputs.data = std::move(data);
+    inputs.data = std::move(rows.data);
+    inputs.table = std::move(rows.table);
     inputs.stop_requested = [] { return stop_signal() != 0; };
     on_finished(x, std::move(inputs), *start.finished);
     return 0;
   }
-  return train_from(std::move(start), x, std::move(data), folders, asked);
+  return train_from(std::move(start), x, std::move(rows), folders, asked);
 }
 
 // With --json scripts read the reason from standard output. An error of writing there must not hide
@@ -426,14 +444,15 @@ int with_code_of_signal(const std::function<int(std::string&)>& body, std::strin
 } // namespace
 
 int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train,
-                 const finished_listener& on_finished, const run_place& where) {
+                 const finished_listener& on_finished, const run_place& where,
+                 const row_loader& load) {
   run_folders folders{loaded.value, treatment_of(arguments)};
   const auto process = where.cluster.nodes.empty() ? std::string{only_process_name}
                                                    : where.cluster.nodes.at(*where.own).name;
   const trace_output records{arguments, loaded.value, process, {true, where.has_all_nodes}};
   try {
     return find_and_train(with_key(loaded.value), folders,
-                          {arguments, train, on_finished, where, records});
+                          {arguments, train, on_finished, where, records, load});
   } catch (const failure& error) {
     throw_with_place(error, loaded);
   }

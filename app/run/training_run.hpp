@@ -22,6 +22,7 @@ namespace troupe {
 /// What training is given besides the job.
 struct training_inputs : train_options {
   std::shared_ptr<const prepared_data> data;
+  std::string table{};                             ///< of rows that nodes have (row_table.hpp)
   std::function<void(const std::string&)> on_news; ///< a line, without break, for people
   /// Called when nothing can refuse to begin any more: ports are open, files are read.
   std::function<void()> on_ready;
@@ -38,10 +39,16 @@ using trainer = std::function<training_result(const job&, training_inputs)>;
 using finished_listener =
   std::function<void(const job&, training_inputs inputs, const training_summary&)>;
 
-/// Trains in the job's run directory and prints the result. 0; 1 when training diverged; 130 or 143
+/// The rows of a job. `table`: what an earlier life of the run has agreed on, then what is agreed on (row_table.hpp), or
+/// empty.
+using row_loader =
+  std::function<std::shared_ptr<const prepared_data>(const job&, std::string& table)>;
+
+/// Trains in the job's run directory and prints the result. Without `load` the job says where the rows are. 0; 1 when training diverged; 130 or 143
 /// when a signal ended it early. Throws failure, with the place of the key it is about.
 int run_training(const loaded_job& loaded, const train_arguments& arguments, const trainer& train,
-                 const finished_listener& on_finished = {}, const run_place& where = {});
+                 const finished_listener& on_finished = {}, const run_place& where = {},
+                 const row_loader& load = {});
 
 /// Runs a command's `body`, which says the job's name as soon as it knows it. With `json` a failure
 /// is printed as an object before it is thrown on, so that scripts read the reason from standard

@@ -1,4 +1,7 @@
+#include "coordinators/job/federated_job.hpp"
 #include "coordinators/job/job_check.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "coordinators/job/training_modes.hpp"
 
 #include <map>
 #include <string>
@@ -201,6 +204,11 @@ bool cuts_first_layer(const model_options& x) {
 
 void check_data(problem_list& check, const data_options& x, bool rows_elsewhere) {
   const bool synthetic = x.synthetic != synthetic_kind::none;
+  check.require(x.holdings.empty() || (!synthetic && !rows_elsewhere && x.file.empty()),
+                "data.holdings", "the job names other rows, too", "keep one of the two");
+  check.require(!x.at_nodes || (!synthetic && !rows_elsewhere && x.holdings.empty()),
+                "data.at_nodes", "the job names other rows, too", "keep one of the two");
+  rows_elsewhere = rows_elsewhere || !x.holdings.empty() || x.at_nodes;
   check.require(synthetic || rows_elsewhere || !x.file.empty(), "data.file",
                 "the job names no data",
                 "set data.file to a file of rows, or data.synthetic to \"classification\" or "
@@ -224,6 +232,34 @@ void check_data(problem_list& check, const data_options& x, bool rows_elsewhere)
   check_split(check, x);
   check_lanes(check, x);
   check_text(check, x, synthetic);
+}
+
+void check_holdings(problem_list& check, const job& x) {
+  if (x.data.holdings.empty() && !x.data.at_nodes)
+    return;
+  check.require(wants_classes(x.model).has_value(), "model.loss",
+                "is not given: of several files one may look as if it held classes, and another "
+                "numbers",
+                "use \"categorical-cross-entropy\" for classes, \"squared\" for numbers");
+  const char* key = x.data.at_nodes ? "data.at_nodes" : "data.holdings";
+  const auto refuse = [&](bool is_set, const char* why, const char* hint) {
+    check.require(!is_set, key, why, hint);
+  };
+  refuse(is_federated(x.training), "federated training has clients, not holdings",
+         "use federated.partition = { files = \"clients/*.csv\" }");
+  refuse(solves(x), "a solver looks at all rows together", "use lbfgs");
+  refuse(!is_reproducible(x.training), "holdings are trained on in synchronous steps, or rounds",
+         "leave training.consistency out");
+  refuse(by_lanes(x), "holdings are shuffled row by row", "leave data.shuffle out");
+  refuse(!x.data.labels_file.empty(), "each file has its labels beside it, by its name",
+         "leave data.labels_file out");
+  refuse(x.data.at_nodes && x.parallel.splits(),
+         "a group of replicas shares its slices, and so its rows",
+         "leave out parallel.tensor, pipeline and sharded");
+  refuse(x.data.at_nodes && x.training.threshold != threshold_kind::none,
+         "no node has all rows that a threshold is chosen by", "leave out training.threshold");
+  refuse(x.data.format == file_format::text, "texts have vocabularies of their own",
+         "put the texts into one file");
 }
 
 bool needs_dense_rows(const job& x) {

@@ -103,9 +103,12 @@ struct lane_sizes {
   friend bool operator==(const lane_sizes&, const lane_sizes&) = default;
 };
 
-/// Where the rows come from: a file, or made by a rule (exactly one of the two).
+/// Where the rows come from: a file, several, of which each is a holding, or made by a rule (exactly one of the three).
 struct data_options : column_options, part_options, synthetic_options {
-  std::string file;                                ///< path; empty when synthetic
+  std::string file;     ///< path; empty when synthetic or in holdings
+  std::string holdings; ///< paths of files, by a pattern; or empty
+  bool at_nodes =
+    false; ///< nodes of a cluster have rows of their own; `file` is then this node's, or empty
   std::string test_file;                           ///< path of rows for testing; empty: none
   std::string validation_file;                     ///< likewise for validation
   synthetic_kind synthetic = synthetic_kind::none; ///< none when a file is named

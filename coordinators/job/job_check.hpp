@@ -20,6 +20,7 @@ std::vector<job_problem> problems(const job& x);
 /// Adds everything wrong with `x` to `check`, in the order of its fields. `rows_elsewhere`: another section
 /// names them.
 void check_data(problem_list& check, const data_options& x, bool rows_elsewhere);
+void check_holdings(problem_list& check, const job& x);
 
 /// Whether what the job asks for has no form for sparse rows: solvers, and a first layer that is cut.
 bool needs_dense_rows(const job& x);

@@ -165,7 +165,8 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   resolve_mode(result, rows, core_count);
   if (!training.slices)
     training.slices =
-      std::clamp<size_t>(training.batch_size / slice_rows_wanted, 1, slice_count_max_by_default);
+      std::clamp<size_t>(training.batch_size / slice_rows_wanted, 1, slice_count_max_by_default) +
+      std::max<size_t>(shape.held.sizes.size(), 1) - 1;
   if (training.strategy == strategy_kind::parameters)
     training.members = training.slices;
   if (!training.replicas)
@@ -216,6 +217,17 @@ size_t window_chunks_of(const job& resolved) {
     *x.lanes.window_rows / *resolved.training.slices / std::max<size_t>(*x.lanes.chunk_rows, 1), 1);
 }
 
+evaluation_rows data_shape::evaluated() const {
+  return evaluated_rows(test_row_count, validation_row_count, held.sizes);
+}
+
+std::vector<size_t> training_rows_of(const data_shape& shape) {
+  std::vector<size_t> result;
+  for (const auto& one : shape.held.sizes)
+    result.push_back(one.train);
+  return result;
+}
+
 timeline timeline_of(const job& resolved, const data_shape& shape) {
   const auto& training = resolved.training;
   if (is_federated(training)) // a version is a round
@@ -225,9 +237,46 @@ timeline timeline_of(const job& resolved, const data_shape& shape) {
             resolved.federated.rounds,
             training.steps,
             training.evaluate_every,
-            training.history_every};
-  return {shape.train_row_count, training.batch_size,     *training.slices,      training.epochs,
-          training.steps,        training.evaluate_every, training.history_every};
+            training.history_every,
+            {}};
+  return {shape.train_row_count,
+          training.batch_size,
+          *training.slices,
+          training.epochs,
+          training.steps,
+          training.evaluate_every,
+          training.history_every,
+          shape.held.sizes.size() > 1 ? share_slices(training_rows_of(shape), *training.slices)
+                                      : std::vector<holding_lanes>{}};
+}
+
+row_holders holders_of(const data_shape& shape, const timeline& plan) {
+  row_holders result;
+  if (shape.held.by_process.empty())
+    return result;
+  for (const auto& lanes : plan.holdings)
+    result.slices.push_back(lanes.slices);
+  if (plan.holdings.empty())
+    result.slices.push_back({0, plan.slice_count});
+  result.holding_of = shape.held.by_process;
+  return result;
+}
+
+data_shape shape_at(const data_shape& all, const std::string& process) {
+  if (all.held.by_process.empty())
+    return all;
+  auto result = all;
+  const auto found = all.held.by_process.find(process);
+  const auto own =
+    found == all.held.by_process.end() ? holding_size{} : all.held.sizes[found->second];
+  holding_size held;
+  for (const auto& one : all.held.sizes)
+    held = held + one;
+  result.train_row_count = own.train;
+  result.test_row_count -= held.test - own.test;
+  result.validation_row_count -= held.validation - own.validation;
+  result.entry_count = all.entry_count * own.train / std::max<size_t>(held.train, 1);
+  return result;
 }
 
 metric_input metric_input_of(const job& resolved, const data_shape& shape) {

@@ -5,17 +5,26 @@
 
 #include "coordinators/job/job.hpp"
 #include "coordinators/job/stop_rule.hpp"
+#include "coordinators/membership/holders.hpp"
 #include "coordinators/parallel/grid.hpp"
 #include "coordinators/step/timeline.hpp"
 #include "models/metrics/metric_set.hpp"
 #include "models/network/model.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace troupe {
+
+/// Rows in holdings: none where all rows are one; one holding is trained on as if it were all rows.
+struct held_shape {
+  std::vector<holding_size> sizes{}; ///< in their order
+  /// Which one a process has, by its name, where they have holders; else all have all.
+  std::map<std::string, size_t, std::less<>> by_process{};
+};
 
 /// What a job's data turned out to be.
 struct data_shape {
@@ -38,6 +47,10 @@ struct data_shape {
   bool weighted = false;      ///< rows have weights
   target_scale scale = {};    ///< regression: by which the training rows' targets are scaled
   std::shared_ptr<const start_values> start{}; ///< parameters that training begins from
+  held_shape held{};                           ///< where rows lie in holdings
+
+  /// Rows for testing and validation, as they are judged.
+  evaluation_rows evaluated() const;
 };
 
 /// The loss a job trains with: the given one, else by model and, for networks, by target.
@@ -75,8 +88,17 @@ inline constexpr uint64_t window_bytes_by_default = uint64_t{64} << 20;
 /// Chunks of a window of each lane, of a resolved job; 1 where there are no lanes.
 size_t window_chunks_of(const job& resolved);
 
+/// Training rows of each holding; none: rows lie in none.
+std::vector<size_t> training_rows_of(const data_shape& shape);
+
 /// The timeline of a resolved job.
 timeline timeline_of(const job& resolved, const data_shape& shape);
+
+/// Which processes may compute which slices.
+row_holders holders_of(const data_shape& shape, const timeline& plan);
+
+/// What is in the memory of one process: where rows have holders, of all parts its own, and those that all read.
+data_shape shape_at(const data_shape& all, const std::string& process);
 
 /// The stop rule's options of a job.
 stop_rule_options stop_rule_of(const job& x);

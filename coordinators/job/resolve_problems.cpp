@@ -229,6 +229,43 @@ void check_freeze(problem_list& check, const job& x, const data_shape& shape) {
                 "leave out those that are to learn");
 }
 
+/// The first member whose holding has so few rows that some round passes without one. Epochs are alike, but for one that
+/// a limit of steps ends.
+std::optional<size_t> member_without_rows(const job& resolved, const data_shape& shape) {
+  const auto plan = timeline_of(resolved, shape);
+  const auto epoch = plan.steps_in_epoch(), last = plan.last_version();
+  for (const auto first : {uint64_t{0}, (last - 1) / epoch * epoch})
+    for (auto begin = first; begin < first + std::min(epoch, last - first);) {
+      const auto end = round_end(plan, begin, *resolved.training.local_steps);
+      for (size_t member = 0; member < plan.slice_count; ++member)
+        if (plan.rows_of_slice(begin, member).begin == plan.rows_of_slice(end - 1, member).end)
+          return member;
+      begin = end;
+    }
+  return std::nullopt;
+}
+
+void check_holdings(problem_list& check, const job& resolved, const data_shape& shape) {
+  const auto holdings = shape.held.sizes.size();
+  if (holdings < 2)
+    return;
+  check.require(*resolved.training.slices >= holdings,
+                resolved.training.members ? "training.members" : "training.slices",
+                "each of the " + std::to_string(holdings) +
+                  " holdings has a slice of each step at least",
+                "set it to as many, or leave it out");
+  check.require(resolved.training.batch_size >= *resolved.training.slices, "training.batch_size",
+                "is below the " + std::to_string(*resolved.training.slices) +
+                  " slices of a step: some steps would have no row",
+                "use a larger one, or fewer training.slices");
+  if (!check.found.empty() || !resolved.training.members)
+    return;
+  if (const auto lacks = member_without_rows(resolved, shape))
+    check.require(false, "training.members",
+                  "member " + std::to_string(*lacks) + " has no row in some round",
+                  "use more training.local_steps, fewer members, or a larger training.batch_size");
+}
+
 } // namespace
 
 std::vector<job_problem> problems_with_data(const job& resolved, const data_shape& shape) {
@@ -257,6 +294,7 @@ std::vector<job_problem> problems_with_data(const job& resolved, const data_shap
                    "model.cuts");
   if (scope_of(optimizer.kind) == optimizer_scope::solver)
     check_solver(check, resolved, shape);
+  check_holdings(check, resolved, shape);
   check_modes_with_data(check, resolved, shape.train_row_count, shape.classification);
   check.require(!resolved.federated.evaluate_clients || shape.test_row_count > 0,
                 "federated.evaluate_clients", "there are no test rows to judge clients by",

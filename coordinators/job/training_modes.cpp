@@ -213,7 +213,7 @@ uint64_t round_end(const timeline& plan, uint64_t version, uint64_t local_steps)
   const auto rest = std::min(steps - version % steps, plan.last_version() - version);
   auto count = std::min(local_steps, rest);
   const auto last_step = version + rest - 1;
-  if (count + 1 == rest && plan.rows_of(last_step).size() < plan.slice_count)
+  if (count + 1 == rest && !plan.is_whole(last_step))
     count = rest;
   return version + count;
 }
@@ -226,7 +226,7 @@ uint64_t checkpoint_interval_of(const job& resolved, const timeline& plan) {
     return wished;
   const auto steps = plan.steps_in_epoch();
   const auto of_round = *resolved.training.local_steps;
-  const bool joins = plan.rows_of(steps - 1).size() < plan.slice_count;
+  const bool joins = !plan.is_whole(steps - 1);
   const auto unit = steps % of_round == 0 && !(joins && of_round == 1) ? of_round : steps;
   return (wished + unit - 1) / unit * unit;
 }

@@ -21,6 +21,8 @@ std::string cluster_words(const cluster_plan& plan) {
     add("node " + std::to_string(i + 1), node.name);
     add("replicas of node " + node.name, std::to_string(node.replica_count));
     add("shards of node " + node.name, std::to_string(node.shard_count));
+    if (node.holds_rows)
+      add("rows of node " + node.name, "its own");
   }
   return result;
 }

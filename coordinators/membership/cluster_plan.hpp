@@ -26,6 +26,7 @@ struct cluster_node {
   size_t replica_count = 0; ///< with shard_count 0 too: a spare
   size_t shard_count = 0;
   std::optional<uint64_t> memory_bytes = {}; ///< that it may take; absent: as its machine has
+  bool holds_rows = false;                   ///< it has rows of its own, which others may not have
 
   bool is_spare() const { return replica_count + shard_count == 0; }
   friend bool operator==(const cluster_node&, const cluster_node&) = default;
@@ -52,6 +53,9 @@ struct cluster_plan {
     return found == nodes.end() ? std::nullopt
                                 : std::optional{static_cast<size_t>(found - nodes.begin())};
   }
+
+  /// True when nodes have rows of their own.
+  bool has_holders() const { return std::ranges::any_of(nodes, &cluster_node::holds_rows); }
 
   /// Of all nodes.
   size_t replica_count() const {

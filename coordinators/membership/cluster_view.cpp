@@ -32,6 +32,9 @@ std::string misfit_of_replicas(const cluster_view& x, const view_limits& here) {
       return "it splits the model over replicas as this process cannot";
     if (x.members[place.member].name == here.self && place.index >= here.replica_count)
       return of_what("replica", place.index, here.replica_count);
+    if (const auto& name = x.members[place.member].name;
+        here.slice_count > 0 && !here.holders.may_compute(name, place.slices))
+      return "it gives " + name + " slices of rows that it does not have";
   }
   return {};
 }

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include "coordinators/membership/holders.hpp"
 #include "coordinators/parallel/grid.hpp"
 
 #include <compare>
@@ -114,6 +115,7 @@ struct view_limits {
   uint64_t last_version = 0;
   size_t segment_count = 0; ///< of the model; 0: replicas here carry whole models only
   size_t part_count = 0;
+  row_holders holders = {};
 };
 
 /// Why the view cannot be followed, in words; empty: it can.

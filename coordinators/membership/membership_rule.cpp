@@ -183,17 +183,19 @@ void membership_rule::release_spares() {
 
 void membership_rule::fill_gaps() {
   release_spares();
-  size_t spare = 0;
-  const auto is_free = [&](size_t i) {
-    return options_.expected[i].is_spare() && members_[i] && !stands_in_.contains(i);
+  const auto& expected = options_.expected;
+  const auto can_stand_in = [&](size_t spare, size_t missing) {
+    return expected[spare].is_spare() && members_[spare] && !stands_in_.contains(spare) &&
+           options_.holders.of(expected[spare].name) == options_.holders.of(expected[missing].name);
   };
   for (size_t i = 0; i < members_.size(); ++i) {
     if (options_.expected[i].is_spare() || members_[i] || is_filled(i))
       continue;
-    while (spare < members_.size() && !is_free(spare))
+    size_t spare = 0;
+    while (spare < members_.size() && !can_stand_in(spare, i))
       ++spare;
     if (spare == members_.size())
-      return;
+      continue;
     stands_in_[spare] = i;
     note(options_.expected[spare].name + " stands in for " + options_.expected[i].name);
   }
@@ -228,8 +230,10 @@ bool membership_rule::lacks_shard() const {
 
 std::string membership_rule::lacking() const {
   const auto who = present();
-  if (makes_group(options_.split, who) && replicas_of(who) > 0)
+  if (can_place(options_.split, options_.holders, who) && replicas_of(who) > 0)
     return lacks_shard() ? "a shard" : "";
+  if (!options_.holders.empty())
+    return rows_need(options_.holders, who) + (lacks_shard() ? " or a shard" : "");
   const auto replicas = options_.split.shape.group_size() > 1 ? "a group of replicas" : "a replica";
   return lacks_shard() ? replicas + std::string{" or a shard"} : replicas;
 }

@@ -36,7 +36,8 @@
 //
 // Where a model is split over groups of replicas, any replica can carry any partition
 // (view_placement.cpp). So training stops only when there are fewer replicas than a group has: then no
-// view is published and no term begins, as without any replica.
+// view is published and no term begins, as without any replica. Where rows have holders, the same is so while nobody
+// present has the rows of some holding; and a spare stands in for who has what it has.
 //
 // Every wait has an end: when no replica or no shard has been there for the join timeout, the rule
 // gives up. Until then it names the missing processes, each time they change.
@@ -120,6 +121,7 @@ struct membership_options {
   size_t slice_count = 1;
   size_t parameter_count = 0;
   model_split split = {};
+  row_holders holders = {};   ///< of models that are not split
   bool has_one_owner = false; ///< of all parameters: an optimizer needs the whole model
   std::string decider = {};   ///< no view goes without this process: it has the parameter server
   std::optional<size_t> min_nodes =
@@ -151,7 +153,8 @@ struct wait_for {
   std::vector<std::string> names; ///< of the missing processes
   moment since;
   std::string reason;
-  std::string need = {}; ///< of a split model: how many replicas are too few
+  std::string need =
+    {}; ///< how many replicas are too few for a split model, or whose rows nobody here has
   friend bool operator==(const wait_for&, const wait_for&) = default;
 };
 /// Turn this process away: it may join anew, under a new incarnation.

@@ -93,7 +93,7 @@ void membership_rule::start_if_due() {
 }
 
 void membership_rule::go_on_to_new_term(membership_decisions& out) {
-  if (lacks_shard() || !makes_group(options_.split, present()))
+  if (lacks_shard() || !can_place(options_.split, options_.holders, present()))
     return;
   if (persisted_term_ == known_term_) {
     if (asked_term_ == known_term_)
@@ -102,7 +102,8 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
   }
   known_term_ = persisted_term_;
   phase_ = phase::running;
-  auto view = place_anew(present(), options_.slice_count, options_.parameter_count, options_.split);
+  auto view = place_anew(present(), options_.slice_count, options_.parameter_count, options_.split,
+                         options_.holders);
   if (options_.has_one_owner) {
     view.shards.resize(1);
     view.shards.front().blocks = {0, block_count(options_.parameter_count)};
@@ -114,9 +115,10 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
 
 void membership_rule::publish_if_changed(membership_decisions& out) {
   auto members = present();
-  if (members != view_->members && makes_group(options_.split, members))
-    announce(place_again(*view_, std::move(members), options_.slice_count, options_.split), false,
-             out);
+  if (members != view_->members && can_place(options_.split, options_.holders, members))
+    announce(place_again(*view_, std::move(members), options_.slice_count, options_.split,
+                         options_.holders),
+             false, out);
 }
 
 void membership_rule::announce(cluster_view view, bool restarts, membership_decisions& out) {
@@ -141,7 +143,9 @@ void membership_rule::wait_if_lacking(membership_decisions& out) {
     return stop(give_up{why_it_ends(what)}, out);
   auto why = "waiting for " + (missing.empty() ? "a process" : listed(missing));
   std::string need;
-  if (!makes_group(options_.split, present()))
+  if (!options_.holders.empty() && !can_place({}, options_.holders, present()))
+    why += ": nobody here has " + (need = rows_need(options_.holders, present()));
+  else if (!can_place(options_.split, options_.holders, present()))
     why += ": " + (need = group_need(options_.split, present()) + " are here");
   else if (!what.empty())
     why += "; nobody here has " + what;
@@ -155,7 +159,7 @@ std::string membership_rule::why_it_ends(const std::string& lacks) const {
   const auto missing = missing_names();
   const auto names = missing.empty() ? "" : "; missing: " + listed(missing);
   if (!lacks.empty())
-    return (makes_group(options_.split, present())
+    return (can_place(options_.split, options_.holders, present()) || !options_.holders.empty()
               ? "no process with " + lacks + " was"
               : group_need(options_.split, present()) + " were") +
            " there for " + seconds_of(options_.join_timeout) + names +

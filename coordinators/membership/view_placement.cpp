@@ -184,13 +184,6 @@ void mend_groups(std::vector<replica_place>& replicas, const std::vector<index_r
   group_mending{replicas, orphans, slice_count, split}.run();
 }
 
-std::vector<partition> whole_partitions(const std::vector<index_range>& slices) {
-  std::vector<partition> result;
-  for (const auto& own : slices)
-    result.push_back({own, {}, {}});
-  return result;
-}
-
 std::vector<replica_place> all_replicas(const std::vector<member>& members) {
   std::vector<replica_place> result;
   for (size_t m = 0; m < members.size(); ++m)
@@ -199,14 +192,67 @@ std::vector<replica_place> all_replicas(const std::vector<member>& members) {
   return result;
 }
 
-void assign_anew(std::vector<replica_place>& replicas, size_t slice_count,
-                 const model_split& split) {
+void assign_groups(std::vector<replica_place>& replicas, size_t slice_count,
+                   const model_split& split) {
   const grid_work work{slice_count, split.part_count, split.segment_costs, split.stages};
-  const auto partitions = split.splits()
-                            ? place_partitions(split.shape, work, replicas.size())
-                            : whole_partitions(assign_slices(slice_count, replicas.size()));
+  const auto partitions = place_partitions(split.shape, work, replicas.size());
   for (size_t i = 0; i < replicas.size(); ++i)
     replicas[i].take(partitions[i]);
+}
+
+/// Slices, and the replicas that may compute them.
+struct slice_share {
+  index_range slices;
+  std::vector<replica_place*> replicas{};
+
+  void assign_anew() {
+    const auto parts = assign_slices(slices.size(), replicas.size());
+    for (size_t i = 0; i < replicas.size(); ++i)
+      replicas[i]->take({{slices.begin + parts[i].begin, slices.begin + parts[i].end}, {}, {}});
+  }
+
+  void give_to_spares(const std::vector<index_range>& orphans) {
+    auto next = replicas.begin();
+    for (const auto& range : orphans) {
+      if (!slices.contains(range))
+        continue;
+      next = std::find_if(next, replicas.end(),
+                          [](const replica_place* place) { return place->slices.empty(); });
+      if (next == replicas.end())
+        return;
+      (*next)->slices = range;
+    }
+  }
+
+  /// No replica has two slices more than another: one that has come back has work again.
+  bool is_fair() const {
+    size_t owned = 0;
+    size_t largest = 0;
+    size_t smallest = slices.size();
+    for (const auto* place : replicas) {
+      owned += place->slices.size();
+      largest = std::max(largest, place->slices.size());
+      smallest = std::min(smallest, place->slices.size());
+    }
+    return owned == slices.size() && largest <= smallest + 1;
+  }
+};
+
+/// Of each holding, or of all.
+std::vector<slice_share> shares_of(std::vector<replica_place>& replicas,
+                                   const std::vector<member>& members, size_t slice_count,
+                                   const row_holders& holders) {
+  std::vector<slice_share> result;
+  for (const auto& slices : holders.slices)
+    result.push_back({slices});
+  if (holders.empty())
+    result.push_back({{0, slice_count}});
+  for (auto& place : replicas)
+    if (holders.empty())
+      result.front().replicas.push_back(&place);
+    else if (const auto own = holders.of(members[place.member].name))
+      result[*own].replicas.push_back(&place);
+  return result;
 }
 
 /// The place of the same replica, in the same life, among those of another view.
@@ -234,30 +280,6 @@ std::vector<index_range> keep_work(const cluster_view& before, const std::vector
   return orphans;
 }
 
-void give_to_spares(const std::vector<index_range>& orphans, std::vector<replica_place>& replicas) {
-  auto next = replicas.begin();
-  for (const auto& range : orphans) {
-    next = std::find_if(next, replicas.end(),
-                        [](const replica_place& place) { return place.slices.empty(); });
-    if (next == replicas.end())
-      return;
-    next->slices = range;
-  }
-}
-
-/// No replica has two slices more than another: one that has come back has work again.
-bool is_fair(const std::vector<replica_place>& replicas, size_t slice_count) {
-  size_t owned = 0;
-  size_t largest = 0;
-  size_t smallest = slice_count;
-  for (const auto& place : replicas) {
-    owned += place.slices.size();
-    largest = std::max(largest, place.slices.size());
-    smallest = std::min(smallest, place.slices.size());
-  }
-  return owned == slice_count && largest <= smallest + 1;
-}
-
 } // namespace
 
 size_t replicas_of(const std::vector<member>& members) {
@@ -267,15 +289,40 @@ size_t replicas_of(const std::vector<member>& members) {
   return result;
 }
 
-bool makes_group(const model_split& split, const std::vector<member>& members) {
-  return split.shape.group_size() == 1 || replicas_of(members) >= split.shape.group_size();
+std::vector<size_t> holdings_without_replica(const row_holders& holders,
+                                             const std::vector<member>& members) {
+  std::vector<size_t> result;
+  for (size_t holding = 0; holding < holders.slices.size(); ++holding)
+    if (std::ranges::none_of(members, [&](const member& who) {
+          return who.replica_count > 0 && holders.of(who.name) == holding;
+        }))
+      result.push_back(holding);
+  return result;
+}
+
+std::string rows_need(const row_holders& holders, const std::vector<member>& members) {
+  std::string result;
+  for (const auto holding : holdings_without_replica(holders, members))
+    result += (result.empty() ? "the rows of " : ", and of ") + holders.names_of(holding);
+  return result;
+}
+
+bool can_place(const model_split& split, const row_holders& holders,
+               const std::vector<member>& members) {
+  const auto size = split.shape.group_size();
+  return (size == 1 || replicas_of(members) >= size) &&
+         holdings_without_replica(holders, members).empty();
 }
 
 cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t parameter_count,
-                        const model_split& split) {
+                        const model_split& split, const row_holders& holders) {
   cluster_view result;
   result.replicas = all_replicas(members);
-  assign_anew(result.replicas, slice_count, split);
+  if (split.splits())
+    assign_groups(result.replicas, slice_count, split);
+  else
+    for (auto& share : shares_of(result.replicas, members, slice_count, holders))
+      share.assign_anew();
   result.shards = split.splits()
                     ? place_spans_near(members, result.replicas, parameter_count, split.tiles)
                     : place_spans_evenly(members, parameter_count);
@@ -284,7 +331,7 @@ cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t 
 }
 
 cluster_view place_again(const cluster_view& before, std::vector<member> members,
-                         size_t slice_count, const model_split& split) {
+                         size_t slice_count, const model_split& split, const row_holders& holders) {
   cluster_view result = before;
   ++result.id.number;
   result.replicas = all_replicas(members);
@@ -292,9 +339,11 @@ cluster_view place_again(const cluster_view& before, std::vector<member> members
   if (split.splits())
     mend_groups(result.replicas, orphans, slice_count, split);
   else
-    give_to_spares(orphans, result.replicas);
-  if (!split.splits() && !result.replicas.empty() && !is_fair(result.replicas, slice_count))
-    assign_anew(result.replicas, slice_count, split);
+    for (auto& share : shares_of(result.replicas, members, slice_count, holders)) {
+      share.give_to_spares(orphans);
+      if (!share.is_fair())
+        share.assign_anew();
+    }
   result.members = std::move(members);
   for (auto& place : result.shards) {
     const auto found = result.find(before.members[place.member].name);

@@ -3,7 +3,8 @@
 // A term begins with everything placed anew. Within it spans stay, and slices move as little as
 // balance allows: a spare takes over the range of one that is gone; only when no spare is left, or a
 // replica has two slices more than another, are all slices cut anew. Moving a slice is always safe,
-// since its gradient has the same bits everywhere, but its owner may have begun with it. Where a
+// since its gradient has the same bits everywhere, but its owner may have begun with it. Where rows have holders, all
+// of this is done holding by holding, among the replicas that have its rows. Where a
 // model is split, groups own the slices. When a term begins replicas are, in order of members, the
 // ranks of the grid (grid.hpp): as many groups as are whole, the rest are spares. Within a term
 // groups are mended (view_placement.cpp).
@@ -11,6 +12,7 @@
 #pragma once
 
 #include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/membership/holders.hpp"
 #include "coordinators/parallel/grid.hpp"
 
 #include <span>
@@ -21,19 +23,29 @@ namespace troupe {
 /// Replicas of these members.
 size_t replicas_of(const std::vector<member>& members);
 
-/// False when these members have fewer replicas than a split model has partitions: then no view of them
-/// can be placed.
-bool makes_group(const model_split& split, const std::vector<member>& members);
+/// Holdings whose rows no replica of these members has.
+std::vector<size_t> holdings_without_replica(const row_holders& holders,
+                                             const std::vector<member>& members);
+
+/// "the rows of north": those that no replica of these members has, by their holders; empty: there are none.
+std::string rows_need(const row_holders& holders, const std::vector<member>& members);
+
+/// False when these members have fewer replicas than a split model has partitions, or none for the rows of some holding:
+/// then no view of them can be placed.
+bool can_place(const model_split& split, const row_holders& holders,
+               const std::vector<member>& members);
 
 /// What a term begins with; `id` and `start_version` are left to the caller. Shards are taken in
 /// order of members until the blocks run out, so that a small model makes few members precious.
+/// `holders`: whose models are not split.
 cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t parameter_count,
-                        const model_split& split = {});
+                        const model_split& split = {}, const row_holders& holders = {});
 
 /// The same term with other members, the number one higher. Every member that holds spans must be
 /// among them.
 cluster_view place_again(const cluster_view& before, std::vector<member> members,
-                         size_t slice_count, const model_split& split = {});
+                         size_t slice_count, const model_split& split = {},
+                         const row_holders& holders = {});
 
 // Span placement: which shard owns which blocks of the parameters.
 //

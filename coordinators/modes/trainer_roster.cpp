@@ -19,7 +19,10 @@ size_t trainer_roster::join(uint64_t life, const replica_name& who, uint64_t pro
   losses_.on_joined(who, process_life);
   statistics_.on_joined(place);
   for (const auto& share : std::exchange(homeless_, {}))
-    give(place, share);
+    if (options_.homes.may_judge(places_[place].who.process, share.chunks))
+      give(place, share);
+    else
+      homeless_.push_back(share);
   return place;
 }
 
@@ -40,11 +43,16 @@ void trainer_roster::lose(size_t place, moment now) {
 void trainer_roster::pass_on(size_t place, const std::vector<evaluation_share>& shares) {
   auto others = living_places();
   std::erase_if(others, [&](size_t one) { return places_[one].overdue.has_value(); });
-  for (const auto& share : shares)
-    if (others.empty())
+  for (const auto& share : shares) {
+    auto able = others;
+    std::erase_if(able, [&](size_t one) {
+      return !options_.homes.may_judge(places_[one].who.process, share.chunks);
+    });
+    if (able.empty())
       homeless_.push_back(share);
     else
-      give(others[place % others.size()], share);
+      give(able[place % able.size()], share);
+  }
 }
 
 std::vector<std::pair<size_t, uint64_t>> trainer_roster::take_overdue(moment now) {
@@ -54,9 +62,12 @@ std::vector<std::pair<size_t, uint64_t>> trainer_roster::take_overdue(moment now
   const auto lease = std::max<moment::duration>(options_.lease, lease_factor * longest_);
   for (size_t i = 0; i < places_.size(); ++i) {
     auto& x = places_[i];
-    const bool has_others = std::ranges::any_of(
-      places_, [&](const auto& other) { return &other != &x && other.life && !other.overdue; });
-    if (!x.task || now - x.since < lease || !has_others)
+    if (!x.task || now - x.since < lease)
+      continue;
+    if (std::ranges::none_of(living_places(), [&](size_t one) {
+          return one != i && !places_[one].overdue &&
+                 options_.homes.may_take(places_[one].who.process, x.task->piece);
+        }))
       continue;
     returned_.insert(x.task->piece);
     x.overdue = x.task->ticket;
@@ -81,10 +92,26 @@ std::vector<uint64_t> trainer_roster::take_left_out(moment now) {
   return result;
 }
 
-std::set<uint64_t>::const_iterator trainer_roster::next_returned(moment now) const {
+std::set<uint64_t>::const_iterator trainer_roster::next_returned(size_t place, moment now) const {
   return std::ranges::find_if(returned_, [&](uint64_t piece) {
-    return losses_.of(piece, now) == piece_losses::advice::give;
+    return losses_.of(piece, now) == piece_losses::advice::give &&
+           options_.homes.may_take(places_[place].who.process, piece);
   });
+}
+
+uint64_t trainer_roster::next_piece(size_t place, moment now) const {
+  if (const auto back = next_returned(place, now); back != returned_.end())
+    return *back;
+  auto piece = begun_count_;
+  const auto count = options_.homes.of_piece.size();
+  while (piece < count && !options_.homes.may_take(places_[place].who.process, piece))
+    ++piece;
+  return piece;
+}
+
+bool trainer_roster::has_work(size_t place, uint64_t limit, moment now) const {
+  const auto piece = next_piece(place, now);
+  return returned_.contains(piece) || piece < limit;
 }
 
 bool trainer_roster::awaits_time() const {
@@ -125,8 +152,12 @@ void trainer_roster::release(const std::vector<size_t>& places) {
 uint64_t trainer_roster::take(size_t place, uint64_t ticket, moment now) {
   if (!is_free(place))
     throw std::logic_error("trainer roster: seat " + std::to_string(place) + " is not free");
-  const auto piece = next_piece(now);
-  begun_count_ += returned_.erase(piece) == 0 ? 1 : 0;
+  const auto piece = next_piece(place, now);
+  if (returned_.erase(piece) == 0) {
+    for (; begun_count_ < piece; ++begun_count_)
+      returned_.insert(begun_count_);
+    ++begun_count_;
+  }
   auto& x = places_[place];
   x.task = {ticket, piece};
   x.since = now;
@@ -171,15 +202,23 @@ void trainer_roster::give(size_t place, const evaluation_share& share) {
 void trainer_roster::evaluate(uint64_t version, const numbered_model& model, size_t chunk_count) {
   auto places = living_places();
   std::erase_if(places, [&](size_t one) { return places_[one].overdue.has_value(); });
-  const auto ranges = split_evenly(chunk_count, std::max<size_t>(places.size(), 1));
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    const evaluation_share share{version, model, ranges[i]};
-    if (share.chunks.empty())
-      continue;
-    if (places.empty())
-      homeless_.push_back(share);
-    else
-      give(places[i], share);
+  const auto& held = options_.homes.chunks;
+  for (const auto& group : held.empty() ? std::vector<chunk_group>{{{0, chunk_count}}} : held) {
+    auto able = places;
+    std::erase_if(able, [&](size_t one) {
+      return !options_.homes.may_judge(places_[one].who.process, group.chunks);
+    });
+    const auto ranges = split_evenly(group.chunks.size(), std::max<size_t>(able.size(), 1));
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const evaluation_share share{
+        version, model, {group.chunks.begin + ranges[i].begin, group.chunks.begin + ranges[i].end}};
+      if (share.chunks.empty())
+        continue;
+      if (able.empty())
+        homeless_.push_back(share);
+      else
+        give(able[i], share);
+    }
   }
 }
 

@@ -24,6 +24,7 @@
 #include "coordinators/base/canonical_tree.hpp"
 #include "coordinators/base/moment.hpp"
 #include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/modes/piece_homes.hpp"
 #include "coordinators/modes/span_model.hpp"
 #include "coordinators/run/replica_statistics.hpp"
 #include "models/base/buffer.hpp"
@@ -134,6 +135,7 @@ struct given_share {
 struct roster_options {
   piece_loss_options losses = {};
   milliseconds lease{0}; ///< at least; 0: tasks have none
+  piece_homes homes{};
 };
 
 class trainer_roster {
@@ -166,10 +168,8 @@ public:
     const auto& task = places_.at(place).task;
     return task ? std::optional{task->ticket} : std::nullopt;
   }
-  /// There is a piece to take when those below `limit` may be begun.
-  bool has_work(uint64_t limit, moment now = {}) const {
-    return next_returned(now) != returned_.end() || begun_count_ < limit;
-  }
+  /// There is a piece for a place to take when those below `limit` may be begun.
+  bool has_work(size_t place, uint64_t limit, moment now = {}) const;
   /// Pieces that are not given out any more, ascending; each is named once, and then done.
   std::vector<uint64_t> take_left_out(moment now);
   /// Places whose tasks are out for too long, while another trainer is there, and these tasks' tickets: their pieces
@@ -193,16 +193,14 @@ public:
   /// are counted as refused.
   bool finish(size_t place, const work_task& task, moment now, std::chrono::nanoseconds computed);
 
-  /// The piece that `take` would give.
-  uint64_t next_piece(moment now) const {
-    const auto back = next_returned(now);
-    return back == returned_.end() ? begun_count_ : *back;
-  }
+  /// The piece that `take` would give a place.
+  uint64_t next_piece(size_t place, moment now) const;
 
   /// Pieces are counted from 0 again, or those below `first` are done. Throws std::logic_error while
   /// one is not done.
   void start_anew(uint64_t first = 0);
-  uint64_t begun_count() const { return begun_count_; } ///< pieces below it were taken once
+  /// Pieces below it were taken once, or wait for who has their rows.
+  uint64_t begun_count() const { return begun_count_; }
 
   // ---- Evaluations ----
 
@@ -247,8 +245,8 @@ private:
   void give(size_t place, const evaluation_share& share);
   /// The place's open shares go to others.
   void pass_on(size_t place, const std::vector<evaluation_share>& shares);
-  /// The lowest piece that was given back and may be given out.
-  std::set<uint64_t>::const_iterator next_returned(moment now) const;
+  /// The lowest piece that was given back and may be given out, to this place.
+  std::set<uint64_t>::const_iterator next_returned(size_t place, moment now) const;
 
   /// How many times as long as any order before a lease is.
   static constexpr int lease_factor = 20;
@@ -257,7 +255,8 @@ private:
   piece_losses losses_;
   moment::duration longest_{0}; ///< of the tasks that were answered
   std::vector<place_state> places_;
-  std::set<uint64_t> returned_; ///< pieces of lost trainers
+  std::set<uint64_t>
+    returned_; ///< pieces of lost trainers, and those passed over for who has their rows
   uint64_t begun_count_ = 0;
   std::vector<evaluation_share> homeless_; ///< for the trainer that comes next
   std::vector<given_share> given_;

@@ -90,7 +90,8 @@ private:
     std::vector<member> members;
     for (const auto& node : options_.nodes)
       members.push_back({node.name, 0, node.replica_count, node.shard_count});
-    view_ = place_anew(std::move(members), *job_.training.slices, result_.parameter_count, split_);
+    view_ = place_anew(std::move(members), *job_.training.slices, result_.parameter_count, split_,
+                       holders_of(shape_, timeline_));
   }
 
   std::vector<partition> partitions() const {
@@ -128,9 +129,8 @@ private:
     for (size_t i = 0; i < work.members.size(); ++i)
       work.processes.push_back(view_.replicas[first + i].member);
     work.evaluated_rows = std::min(evaluated, evaluation_chunk_rows);
-    const evaluation_rows rows{shape_.test_row_count, shape_.validation_row_count};
     work.evaluated_chunks =
-      split_evenly(rows.chunk_count(), group_count_).at(result_.shape.data).size();
+      split_evenly(shape_.evaluated().chunk_count(), group_count_).at(result_.shape.data).size();
     work.gathered_words = gathers ? words : 0;
     work.schedule = job_.parallel.schedule;
     work.by_segment = split_.sharded;

@@ -219,7 +219,7 @@ private:
     if (work_.resolved.checkpoint.are_written() && x.owned() > 0)
       x.memory.add(memory_cause::checkpoints,
                    state_copies * slots * floats(x.owned()) + 2 * floats(x.window));
-    x.memory.add(memory_cause::data, bytes_of_rows(work_.shape));
+    x.memory.add(memory_cause::data, bytes_of_rows(shape_at(work_.shape, x.name)));
     x.memory.add(memory_cause::process, program_bytes + under_way(m));
   }
 

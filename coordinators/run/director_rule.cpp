@@ -177,10 +177,10 @@ bool director_rule::evaluate(epoch_figures& row) const {
     return false;
   tree_accumulator<batch_sums> test, validation;
   for (const auto& [chunk, part] : found->second)
-    (chunk < options_.rows.test_chunk_count() ? test : validation).push(part);
-  if (options_.rows.test > 0)
+    (options_.rows.is_test(chunk) ? test : validation).push(part);
+  if (options_.rows.test.row_count() > 0)
     row.test = test.total();
-  if (options_.rows.validation > 0)
+  if (options_.rows.validation.row_count() > 0)
     row.validation = validation.total();
   return true;
 }

@@ -51,10 +51,10 @@ void version_metrics::add(uint64_t version, uint64_t first_chunk,
 
 metric_figures version_metrics::figures_of(uint64_t version) const {
   metric_figures result;
-  const auto of_test = rows_.test_chunk_count();
-  if (rows_.test > 0)
+  const auto of_test = rows_.test.chunk_count();
+  if (rows_.test.row_count() > 0)
     metrics_->add_figures("test", total_of(version, {0, of_test}), result);
-  if (rows_.validation > 0)
+  if (rows_.validation.row_count() > 0)
     metrics_->add_figures("validation", total_of(version, {of_test, rows_.chunk_count()}), result);
   return result;
 }

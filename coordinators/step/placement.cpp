@@ -23,13 +23,49 @@ std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count)
   return parts;
 }
 
-index_range chunks_of_group(const std::vector<index_range>& slices, size_t own,
-                            size_t chunk_count) {
+std::vector<index_range> chunks_of_group(const std::vector<index_range>& slices, size_t own,
+                                         const evaluation_rows& rows, const timeline& plan) {
   std::set<index_range> groups;
-  std::ranges::copy_if(slices, std::inserter(groups, groups.end()),
-                       [](const index_range& x) { return !x.empty(); });
-  const auto place = std::distance(groups.begin(), groups.find(slices.at(own)));
-  return split_evenly(chunk_count, groups.size()).at(static_cast<size_t>(place));
+  size_t replica_count = 0;
+  for (const auto& x : slices)
+    if (!x.empty()) {
+      groups.insert(x);
+      ++replica_count;
+    }
+  const auto& mine = slices.at(own);
+  const auto holding = plan.holding_of(mine.begin);
+  const auto is_of = [&](const index_range& x, size_t other) {
+    return plan.holdings[other].slices.contains(x);
+  };
+  const bool are_at_home =
+    !plan.holdings.empty() && (rows.test.is_held() || rows.validation.is_held()) &&
+    groups.size() == replica_count && std::ranges::all_of(groups, [&](const index_range& x) {
+      return is_of(x, plan.holding_of(x.begin));
+    });
+  if (!are_at_home) {
+    const auto place = static_cast<size_t>(std::distance(groups.begin(), groups.find(mine)));
+    return {split_evenly(rows.chunk_count(), groups.size()).at(place)};
+  }
+  std::vector<index_range> result;
+  const auto add = [&](const chunked_rows& part, size_t first) {
+    const bool at_home = part.is_held();
+    index_range chunks = at_home ? part.chunks_of(holding) : index_range{0, part.chunk_count()};
+    size_t count = 0, place = 0;
+    for (const auto& group : groups)
+      if (!at_home || is_of(group, holding)) {
+        place += group < mine;
+        ++count;
+      }
+    const auto share = split_evenly(chunks.size(), count).at(place);
+    const auto begin = first + chunks.begin;
+    if (!result.empty() && result.back().end == begin + share.begin)
+      result.back().end = begin + share.end;
+    else if (!share.empty())
+      result.push_back({begin + share.begin, begin + share.end});
+  };
+  add(rows.test, 0);
+  add(rows.validation, rows.test.chunk_count());
+  return result;
 }
 
 size_t block_count(size_t parameter_count) {

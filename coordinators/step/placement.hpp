@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "coordinators/base/canonical_tree.hpp"
+#include "coordinators/step/timeline.hpp"
 
 #include <cstddef>
 #include <vector>
@@ -23,9 +23,12 @@ std::vector<index_range> split_evenly(size_t count, size_t part_count);
 /// The slices of each replica. Replicas beyond the slices get none: they are spares.
 std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count);
 
-/// The chunks of an evaluation that a replica's group has, given the slices of all replicas: groups
-/// share them evenly, in order of their slices, which replicas of a group have in common.
-index_range chunks_of_group(const std::vector<index_range>& slices, size_t own, size_t chunk_count);
+/// The chunks of an evaluation that a replica's group has, in rising ranges, given the slices of all replicas: groups
+/// share them evenly, in order of their slices, which replicas of a group have in common. Where models are not split, and
+/// the slices of each replica are of one holding, those of a holding share its chunks, and all share those that are no
+/// holding's.
+std::vector<index_range> chunks_of_group(const std::vector<index_range>& slices, size_t own,
+                                         const evaluation_rows& rows, const timeline& plan);
 
 /// Blocks of `parameter_count` parameters.
 size_t block_count(size_t parameter_count);

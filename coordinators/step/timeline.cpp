@@ -3,8 +3,43 @@
 #include "models/base/saturating.hpp"
 
 #include <algorithm>
+#include <queue>
+#include <utility>
 
 namespace troupe {
+
+namespace {
+
+__extension__ using wide = unsigned __int128;
+
+} // namespace
+
+std::vector<holding_lanes> share_slices(const std::vector<size_t>& row_counts, size_t slice_count) {
+  if (row_counts.size() > slice_count)
+    return {};
+  std::vector<size_t> counts(row_counts.size(), 1);
+  // Longest lanes first, then the first holding.
+  const auto comes_later = [&](size_t a, size_t b) {
+    const auto x = wide{row_counts[a]} * counts[b], y = wide{row_counts[b]} * counts[a];
+    return x < y || (x == y && a > b);
+  };
+  std::priority_queue<size_t, std::vector<size_t>, decltype(comes_later)> next{comes_later};
+  for (size_t i = 0; i < counts.size(); ++i)
+    next.push(i);
+  for (auto left = slice_count - counts.size(); left > 0 && !next.empty(); --left) {
+    const auto longest = next.top();
+    next.pop();
+    ++counts[longest];
+    next.push(longest);
+  }
+  std::vector<holding_lanes> result;
+  size_t begin = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    result.push_back({row_counts[i], {begin, begin + counts[i]}});
+    begin += counts[i];
+  }
+  return result;
+}
 
 uint64_t timeline::steps_in_epoch() const {
   return (row_count + batch_size - 1) / batch_size;
@@ -27,14 +62,46 @@ index_range timeline::rows_of(uint64_t step) const {
 uint64_t timeline::rows_before(uint64_t version) const {
   const auto steps = steps_in_epoch();
   const auto whole = saturated_product(version / steps, row_count);
-  const auto rest = version % steps * batch_size; // less than an epoch's rows
+  uint64_t rest = version % steps * batch_size; // less than an epoch's rows
+  if (!holdings.empty() && rest > 0) {
+    rest = 0;
+    for (size_t slice = 0; slice < slice_count; ++slice)
+      rest += rows_of_slice(version, slice).begin - lane_of(slice).begin;
+  }
   return whole > std::numeric_limits<uint64_t>::max() - rest ? whole : whole + rest;
 }
 
 index_range timeline::rows_of_slice(uint64_t step, size_t slice) const {
   const auto rows = rows_of(step);
+  if (!holdings.empty()) {
+    const auto lane = lane_of(slice);
+    const auto given = [&](size_t rows_before) {
+      const auto scaled = wide{lane.size()} * rows_before * slice_count + wide{slice} * row_count;
+      return lane.begin + static_cast<size_t>(scaled / (wide{row_count} * slice_count));
+    };
+    return {given(rows.begin), given(rows.end)};
+  }
   return {rows.begin + slice * rows.size() / slice_count,
           rows.begin + (slice + 1) * rows.size() / slice_count};
+}
+
+bool timeline::is_whole(uint64_t step) const {
+  for (size_t slice = 0; slice < slice_count; ++slice)
+    if (!slice_exists(step, slice))
+      return false;
+  return true;
+}
+
+size_t timeline::holding_of(size_t slice) const {
+  const auto after = std::ranges::upper_bound(
+    holdings, slice, {}, [](const holding_lanes& x) { return x.slices.begin; });
+  return after == holdings.begin() ? 0 : static_cast<size_t>(after - holdings.begin()) - 1;
+}
+
+index_range timeline::lane_of(size_t slice) const {
+  const auto& [rows, slices] = holdings.at(holding_of(slice));
+  const auto lane = slice - slices.begin;
+  return {lane * rows / slices.size(), (lane + 1) * rows / slices.size()};
 }
 
 bool timeline::is_row(uint64_t version) const {
@@ -82,6 +149,46 @@ size_t evaluation_chunk_count(size_t row_count) {
 index_range evaluation_chunk(size_t row_count, size_t chunk) {
   const auto begin = chunk * evaluation_chunk_rows;
   return {begin, std::min(begin + evaluation_chunk_rows, row_count)};
+}
+
+chunked_rows::chunked_rows(std::vector<size_t> row_counts) : row_counts_(std::move(row_counts)) {
+  for (const auto count : row_counts_) {
+    row_count_ += count;
+    chunk_count_ += evaluation_chunk_count(count);
+  }
+}
+
+index_range chunked_rows::rows_of_chunk(size_t chunk) const {
+  size_t begin = 0;
+  for (const auto count : row_counts_) {
+    const auto chunks = evaluation_chunk_count(count);
+    if (chunk < chunks) {
+      const auto rows = evaluation_chunk(count, chunk);
+      return {begin + rows.begin, begin + rows.end};
+    }
+    chunk -= chunks;
+    begin += count;
+  }
+  return {begin, begin};
+}
+
+index_range chunked_rows::chunks_of(size_t holding) const {
+  size_t begin = 0;
+  for (size_t i = 0; i < holding; ++i)
+    begin += evaluation_chunk_count(row_counts_[i]);
+  return {begin, begin + evaluation_chunk_count(row_counts_.at(holding))};
+}
+
+evaluation_rows evaluated_rows(size_t test, size_t validation,
+                               const std::vector<holding_size>& holdings) {
+  const auto chunked = [&](size_t holding_size::*part, size_t row_count) {
+    std::vector<size_t> rows;
+    for (const auto& one : holdings)
+      rows.push_back(one.*part);
+    const bool are_theirs = std::ranges::any_of(rows, [](size_t count) { return count > 0; });
+    return are_theirs ? chunked_rows{std::move(rows)} : chunked_rows{row_count};
+  };
+  return {chunked(&holding_size::test, test), chunked(&holding_size::validation, validation)};
 }
 
 } // namespace troupe

@@ -166,9 +166,9 @@ constexpr folder_role role{"run directory", "output.directory"};
 constexpr size_t identity_bytes_max = size_t{1} << 20;
 
 // In the order of removal: without its summary a run counts as unfinished, so that goes first.
-constexpr std::array run_files{summary_file_name,  importance_file_name, model_file_name,
-                               history_file_name,  rounds_file_name,     release_file_name,
-                               sequence_file_name, job_file_name,        identity_file_name};
+constexpr std::array run_files{
+  summary_file_name, importance_file_name, model_file_name, history_file_name, rounds_file_name,
+  release_file_name, sequence_file_name,   table_file_name, job_file_name,     identity_file_name};
 
 // Events and older ones.
 std::vector<std::string> event_files() {
@@ -305,7 +305,7 @@ void run_directory::begin(std::string_view job_text, std::string_view identity) 
 void run_directory::take_back() const noexcept {
   if (treatment_ == earlier_run::resume)
     return;
-  for (const auto name : {job_file_name, identity_file_name, event_file_name})
+  for (const auto name : {table_file_name, job_file_name, identity_file_name, event_file_name})
     unlink(file(name).c_str());
 }
 

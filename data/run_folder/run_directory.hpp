@@ -48,6 +48,8 @@ private:
   int lock_ = -1;
 };
 
+/// What nodes with rows of their own have agreed on (data/training_rows/row_table.hpp).
+inline constexpr std::string_view table_file_name = "table.json";
 inline constexpr std::string_view job_file_name = "job.toml";
 inline constexpr std::string_view model_file_name = "model.safetensors";
 inline constexpr std::string_view history_file_name = "history.csv";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace troupe {
 
@@ -22,6 +23,26 @@ class_key key_of_text(std::string_view text) {
 
 class_key key_of_number(std::string_view text, double value) {
   return {value, std::fabs(value) > exact_whole_max ? text : std::string_view()};
+}
+
+std::vector<std::string> joined_classes(std::span<const std::vector<std::string>> lists) {
+  double ignored = 0;
+  const bool are_numbers = std::ranges::all_of(lists, [&](const auto& list) {
+    return std::ranges::all_of(
+      list, [&](const auto& text) { return read_number(text, ignored) == number_status::number; });
+  });
+  std::map<class_key, const std::string*> found;
+  for (const auto& list : lists)
+    for (const auto& text : list) {
+      double value = 0;
+      if (are_numbers)
+        read_number(text, value);
+      found.emplace(are_numbers ? key_of_number(text, value) : key_of_text(text), &text);
+    }
+  std::vector<std::string> result;
+  for (const auto& [key, text] : found)
+    result.push_back(*text);
+  return result;
 }
 
 class_finder::class_finder(const std::vector<std::string>& classes) {
@@ -78,6 +99,15 @@ void sort_values(std::vector<std::string_view>& texts) {
 }
 
 } // namespace
+
+std::vector<std::string> joined_categories(std::span<const std::vector<std::string>> lists) {
+  std::set<std::string_view> found;
+  for (const auto& list : lists)
+    found.insert(list.begin(), list.end());
+  std::vector<std::string_view> texts(found.begin(), found.end());
+  sort_values(texts);
+  return {texts.begin(), texts.end()};
+}
 
 cell_coder::cell_coder(const column_options& choice, std::vector<plan_column> columns,
                        std::optional<plan_column> target)

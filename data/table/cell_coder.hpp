@@ -43,6 +43,11 @@ struct class_key {
 class_key key_of_text(std::string_view text);
 class_key key_of_number(std::string_view text, double value);
 
+/// The values of several lists, each of which is in the order of values, in that order: of classes, where one value may
+/// have several texts, of which the first counts, and of categories, where it has not.
+std::vector<std::string> joined_classes(std::span<const std::vector<std::string>> lists);
+std::vector<std::string> joined_categories(std::span<const std::vector<std::string>> lists);
+
 /// Finds the class that a cell of a data file names: by its text, or by value when all classes are
 /// numbers, as training told them apart ("1" and "1.0" are one class). Looks at `classes`.
 class class_finder {

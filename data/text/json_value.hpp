@@ -8,9 +8,29 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
+
+/// Deeper text is not parsed: the JSON library recurses as deep as the text. What Troupe writes has a handful of levels.
+inline bool is_nested_too_deep(std::string_view text) {
+  constexpr size_t nesting_max = 32;
+  size_t depth = 0;
+  bool is_string = false;
+  for (size_t i = 0; i < text.size() && depth <= nesting_max; ++i) {
+    const char c = text[i];
+    if (c == '"')
+      is_string = !is_string;
+    else if (is_string && c == '\\')
+      ++i;
+    else if (!is_string && (c == '[' || c == '{'))
+      ++depth;
+    else if (!is_string && (c == ']' || c == '}') && depth > 0)
+      --depth;
+  }
+  return depth > nesting_max;
+}
 
 /// A value for JSON.
 template <class Json, class Value>

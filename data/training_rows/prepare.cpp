@@ -165,16 +165,6 @@ void fill_gaps(dataset& rows, const std::function<row_part(size_t row)>& part_of
   troupe::fill_gaps(rows.columns, rows.features);
 }
 
-/// Marks of categories and of gaps stay 0 or 1.
-void leave_marks(const column_plan& plan, standardization& map) {
-  const auto marks = is_mark(plan);
-  for (size_t j = 0; j < marks.size(); ++j)
-    if (marks[j]) {
-      map.mean[j] = 0;
-      map.deviation[j] = 1;
-    }
-}
-
 /// Which rows of the source they are.
 std::shared_ptr<const std::vector<uint32_t>>
 rows_for_training(size_t row_count, const std::function<row_part(size_t row)>& part_of) {
@@ -261,6 +251,15 @@ void require_weights(const prepared_data& data) {
 
 } // namespace
 
+void leave_marks(const column_plan& plan, standardization& map) {
+  const auto marks = is_mark(plan);
+  for (size_t j = 0; j < marks.size(); ++j)
+    if (marks[j]) {
+      map.mean[j] = 0;
+      map.deviation[j] = 1;
+    }
+}
+
 standardization standardization_of(const column_statistics& columns) {
   standardization result;
   for (size_t j = 0; j < columns.means.size(); ++j) {
@@ -343,7 +342,8 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
     result.train.features.assign(lent.values.begin(), lent.values.end());
   const auto [part_of, sizes] = choose_parts(options, result);
   result.part_of = part_of;
-  fill_gaps(result.train, part_of);
+  if (!options.leaves_gaps)
+    fill_gaps(result.train, part_of);
   const bool sparse = result.train.is_sparse();
   const auto learn = [&] {
     if (options.features)
@@ -360,6 +360,8 @@ prepared_data prepare(dataset&& source, const prepare_options& options) {
     standardize(result.features, result.train.features);
   }
   split(result.train, sizes, part_of, result.test, result.validation);
+  if (options.leaves_gaps)
+    return result;
   require_weights(result);
   if (options.scale && !result.train.is_classification()) {
     result.scale = *options.scale;

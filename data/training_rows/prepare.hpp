@@ -4,6 +4,7 @@
 #pragma once
 
 #include "data/table/dataset.hpp"
+#include "data/training_rows/holding_facts.hpp"
 #include "data/training_rows/part_choice.hpp"
 #include "models/losses/target_scale.hpp"
 #include "models/network/start_values.hpp"
@@ -37,6 +38,9 @@ void standardize(const standardization& map, std::span<float> rows);
 /// The same for entries of sparse rows: `values[i]` is of feature `features[i]`.
 void standardize(const standardization& map, std::span<const uint32_t> features,
                  std::span<float> values);
+
+/// Takes marks of categories and of gaps out of the map: they stay 0 or 1.
+void leave_marks(const column_plan& plan, standardization& map);
 
 class row_source; // data/training_rows/row_source.hpp
 
@@ -81,9 +85,15 @@ struct prepared_data {
   std::vector<uint64_t> chunk_begins{};
   size_t chunk_rows = 0; ///< likewise: rows of a chunk, of whatever part
   row_parts stored{};    ///< rows in a file; null: in memory
-  row_facts facts{};     ///< of rows in a file
+  /// At least two, one behind the other in each part; none: all rows are one.
+  std::vector<held_rows> holdings{};
+  holding_facts held_facts{}; ///< of all of them together
+  /// Where they have holders, the only one whose rows are here, if any; all numbers of rows are of all holdings.
+  std::optional<size_t> own_holding{};
+  row_facts facts{}; ///< of rows in a file
 
   bool stays_in_file() const { return stored.train != nullptr; }
+  bool is_at_home() const { return !holdings.empty() && !holdings.front().holders.empty(); }
 };
 
 struct prepare_options {
@@ -96,6 +106,8 @@ struct prepare_options {
   /// validation, and features are standardised by all rows. 0: without chunks.
   size_t chunk_rows = 0;
   target_scale_kind target_scale = target_scale_kind::none; ///< of a regression
+  /// Gaps and features stay as they are: whoever has seen other rows, too, fills and scales them.
+  bool leaves_gaps = false;
   // What a model to start from learned, in place of what the rows say.
   std::optional<standardization> features{}; ///< the map, if any; `standardize` does not count then
   std::optional<troupe::target_scale> scale{}; ///< `target_scale` does not count then

@@ -77,9 +77,37 @@ private:
   std::shared_ptr<const standardization> map_;
 };
 
+/// Some rows of N, which are the only ones that are here, with their numbers among all.
+class rows_at_home : public row_source {
+public:
+  /// `rows`: those from number `begin` on.
+  rows_at_home(std::shared_ptr<const row_source> rows, size_t begin, size_t row_count)
+    : rows_(std::move(rows)), begin_(begin), row_count_(row_count) {}
+
+  size_t row_count() const override { return row_count_; }
+  /// Throw std::logic_error for a row that is not here: nobody may ask for it.
+  batch range(size_t begin, size_t count, batch_reader& reader) const override;
+  batch gather(std::span<const uint32_t> rows, batch_reader& reader) const override;
+  std::shared_ptr<const row_source> window(std::span<const uint32_t>) const override {
+    return nullptr;
+  }
+  std::vector<uint64_t> chunk_begins() const override { return {}; }
+  std::vector<int32_t> labels_of_chunk(size_t) const override { return {}; }
+
+private:
+  void require_here(size_t row) const;
+
+  std::shared_ptr<const row_source> rows_;
+  size_t begin_;
+  size_t row_count_;
+};
+
 /// The parts of prepared data: none is null, one that was not kept has no rows, and each keeps
 /// `data` alive.
 row_parts rows_of(const std::shared_ptr<const prepared_data>& data);
+
+/// The seed of a holding's own order, of several.
+uint64_t holding_seed(uint64_t job_seed, size_t holding);
 
 // In which order an epoch visits the training rows.
 //
@@ -89,7 +117,7 @@ row_parts rows_of(const std::shared_ptr<const prepared_data>& data);
 
 class epoch_order {
 public:
-  /// `row_count` rows, at most 2^32 - 1. `shuffled` is false for a full batch.
+  /// `row_count` rows, at most 2^32 - 1. `shuffled` is false for a full batch. `seed`: of the job, or `holding_seed`.
   epoch_order(uint64_t seed, size_t row_count, bool shuffled);
 
   /// The row at each position of epoch `epoch` (from 0); null when rows are not shuffled.

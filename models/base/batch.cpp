@@ -26,7 +26,7 @@ batch part_of(const batch& rows, size_t begin, size_t count) {
     result.sparse.begins = rows.sparse.begins.subspan(begin, count);
     result.sparse.ends = rows.sparse.ends.subspan(begin, count);
   }
-  result.first_row = rows.first_row + begin;
+  result.first_row = rows.first_row + (rows.row_numbers.empty() ? begin : 0);
   result.row_numbers = rows_of(rows.row_numbers, rows.row_count, begin, count);
   return result;
 }

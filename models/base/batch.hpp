@@ -43,8 +43,8 @@ struct batch {
   /// What randomness in training is keyed by, besides layer and unit; only dropout asks.
   uint64_t seed = 0;                          ///< of the job
   uint64_t step = 0;                          ///< counted from 0
-  size_t first_row = 0;                       ///< number of row 0, when rows are neighbours
-  std::span<const uint32_t> row_numbers = {}; ///< N numbers; empty: counted up from first_row
+  size_t first_row = 0;                       ///< what all of these numbers begin with
+  std::span<const uint32_t> row_numbers = {}; ///< N numbers; empty: rows are neighbours
 
   sparse_rows sparse = {}; ///< N rows, or none where rows are dense
 
@@ -52,7 +52,9 @@ struct batch {
   std::span<const float> weights = {};
 
   /// The number of row i in the training data: its own wherever and whenever it is used.
-  size_t row_number(size_t i) const { return row_numbers.empty() ? first_row + i : row_numbers[i]; }
+  size_t row_number(size_t i) const {
+    return first_row + (row_numbers.empty() ? i : row_numbers[i]);
+  }
 };
 
 /// Rows [begin, begin + count) of a batch, without a copy.

@@ -33,6 +33,7 @@ enum class random_purpose : uint32_t {
   shuffle_window = 15,
   generated_text = 16,
   importance = 17,
+  holding = 18,
 };
 
 /// One sequence: `major` separates sequences of one purpose (an epoch, a tensor, a step).

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -76,6 +77,16 @@ public:
   /// Adds rows of T targets each. Targets that the transform is not defined for are left out: who trains
   /// refuses them (`accepts_target`).
   void add(std::span<const float> targets);
+
+  /// The same for rows whose transformed targets have so many, these means and sums of squared differences from them.
+  void set(uint64_t row_count, std::vector<double> means, std::vector<double> squares) {
+    row_count_ = row_count;
+    means_ = std::move(means);
+    squares_ = std::move(squares);
+  }
+  uint64_t row_count() const { return row_count_; }
+  const std::vector<double>& means() const { return means_; }
+  const std::vector<double>& squares() const { return squares_; }
 
   /// Deviations have divisor n; those of targets that do not vary are 1.
   target_scale result() const;

@@ -148,6 +148,18 @@ struct synthetic_options {
   friend bool operator==(const synthetic_options&, const synthetic_options&) = default;
 };
 
+/// Rows of a holding: of rows that stay together, wherever they are trained on.
+struct holding_size {
+  size_t train = 0;      ///< >= 1
+  size_t test = 0;       ///< drawn from the holding's own
+  size_t validation = 0; ///< likewise
+
+  friend bool operator==(const holding_size&, const holding_size&) = default;
+  friend holding_size operator+(const holding_size& a, const holding_size& b) {
+    return {a.train + b.train, a.test + b.test, a.validation + b.validation};
+  }
+};
+
 /// Which rows are for testing and for validation.
 struct part_options {
   double test_fraction = 0;         ///< rows kept for testing, [0, 1)

@@ -14,6 +14,7 @@
 #include "data/records/run_recorder.hpp"
 #include "data/records/trace_file.hpp"
 #include "data/rows_file/rows_writer.hpp"
+#include "data/training_rows/row_table.hpp"
 #include "tests/fuzz/wire_types.hpp"
 #include "tests/support/gzip_text.hpp"
 #include "tests/support/plain_disk.hpp"
@@ -211,6 +212,25 @@ void add_lines(corpora& out) {
     out.add("hello", piece + write_visit({protocol_number, "0", "status"}));
   }
   out.add("hello", '\0' + hello.substr(0, hello.size() - 1));
+  dataset rows;
+  rows.row_count = 2;
+  rows.feature_count = 1;
+  rows.feature_names = {"x"};
+  rows.features = {1, 2};
+  rows.labels = {0, 1};
+  rows.classes = {"a", "b"};
+  rows.target_names = {"kind"};
+  row_table table;
+  table.form = without_rows(rows);
+  table.facts = split_at_home({"north", rows, {}}, table.form, {}).facts;
+  table.holdings = {{"north", std::string(64, 'a'), table.facts.size, {"north"}}};
+  row_card card{std::string(64, 'a'), form_text(table.form)};
+  out.add("table", table_text(table));
+  out.add("table", card_text(card));
+  card.facts = facts_text(table.facts);
+  card.learned = scales_text({});
+  out.add("table", card_text(card));
+  out.add("table", visit_answer(table_answer{.table = table_text(table)}));
   training_status status;
   status.phase = "training";
   status.late.emplace_back();

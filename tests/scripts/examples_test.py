@@ -2,6 +2,7 @@
 
     examples_test.py program PROGRAM SOURCE.cpp
     examples_test.py embedded TROUPE PROGRAM SOURCE.cpp
+    examples_test.py own_rows TROUPE PROGRAM SOURCE.cpp
     examples_test.py processes PROGRAM SOURCE.cpp
     examples_test.py shell TROUPE SCRIPT.sh
     examples_test.py jobs TROUPE FOLDER
@@ -73,6 +74,19 @@ def check_embedded(troupe, program, source):
         sys.exit(f"other parameters\n{trained}\n{alone}")
     if trained["nodes"] != 2 or trained["samples_by_replica"].count(0) > 0:
         sys.exit(f"the application did not take part\n{trained}")
+
+
+def check_own_rows(troupe, program, source):
+    """Two processes, which prove their names, learn what neither could alone."""
+    addresses = [free_address(), free_address()]
+    with tempfile.TemporaryDirectory() as folder:
+        for words in (["ca"], ["issue", "north"], ["issue", "south"]):
+            subprocess.run([troupe, "certs", *words], cwd=folder, check=True, capture_output=True)
+        runs = [subprocess.Popen([program, name, *addresses], cwd=folder, stdout=subprocess.PIPE, text=True)
+                for name in ("north", "south")]
+        printed = "".join(run.communicate(timeout=HANG)[0] for run in runs)
+    if printed != expected_output(Path(source).read_text(encoding="utf-8")):
+        sys.exit(f"printed:\n{printed}")
 
 
 class Member:
@@ -335,5 +349,5 @@ def check_kinds(program, *settings):
 
 if __name__ == "__main__":
     {"kinds": check_kinds,
-     "program": check_program, "embedded": check_embedded, "shell": check_shell,
+     "program": check_program, "embedded": check_embedded, "own_rows": check_own_rows, "shell": check_shell,
      "commands": check_commands, "documents": check_documents, "jobs": check_jobs, "processes": check_processes}[sys.argv[1]](*sys.argv[2:])

@@ -8,11 +8,14 @@
 #include "coordinators/job/training_modes.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "data/text/failure.hpp"
+#include "data/training_rows/holdings.hpp"
+#include "data/training_rows/synthetic.hpp"
 #include "tests/simulation/wire_message.hpp"
 
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe::simulation {
@@ -20,6 +23,54 @@ namespace troupe::simulation {
 cluster_job prepare(const job& x) {
   const auto data = load_data(x);
   return {resolve(x, shape_of(*data), 2), data};
+}
+
+namespace {
+
+/// Rows [begin, end) of a regression, as a holding of their own.
+holding part_of(const dataset& rows, size_t begin, size_t end) {
+  holding result{std::to_string(begin), without_rows(rows), {}};
+  auto& part = result.rows;
+  part.row_count = end - begin;
+  const auto copy = [&](const std::vector<float>& from, size_t width, std::vector<float>& to) {
+    to.assign(from.begin() + static_cast<std::ptrdiff_t>(begin * width),
+              from.begin() + static_cast<std::ptrdiff_t>(end * width));
+  };
+  copy(rows.features, rows.feature_count, part.features);
+  copy(rows.targets, rows.target_count, part.targets);
+  result.fingerprint = content_fingerprint(part);
+  return result;
+}
+
+} // namespace
+
+cluster_job prepare_homes(const job& x, const std::vector<machine_plan>& machines) {
+  const auto rows = make_regression(x.data, x.seed);
+  std::vector<holding> holdings{part_of(rows, 0, 7), part_of(rows, 7, 24),
+                                part_of(rows, 24, rows.row_count)};
+  sort_holdings(holdings);
+  const auto table = agreed_table(holdings, 1);
+  prepare_options options;
+  options.seed = x.seed;
+  options.parts = x.data;
+  options.standardize = true;
+  options.target_scale = target_scale_of(x);
+  cluster_job result;
+  result.data = std::make_shared<const prepared_data>(prepare_holdings(holdings, table, options));
+  result.resolved = resolve(x, shape_of(*result.data), 2);
+  auto known = result.data->holdings;
+  for (size_t i = 0; i < known.size(); ++i)
+    for (const auto& machine : machines)
+      if (machine.holding == i)
+        known[i].holders.push_back(machine.name);
+  const auto learned = learn_scales(table, result.data->held_facts, options);
+  for (size_t i = 0; i <= holdings.size(); ++i) {
+    const bool has_rows = i < holdings.size();
+    result.homes.push_back(std::make_shared<const prepared_data>(prepare_at_home(
+      has_rows ? std::optional{split_at_home(holdings[i], table, options)} : std::nullopt,
+      has_rows ? std::optional{i} : std::nullopt, table, learned, result.data->held_facts, known)));
+  }
+  return result;
 }
 
 cluster::cluster(world& here, const cluster_job& what, cluster_options options)
@@ -75,7 +126,8 @@ std::optional<failure> cluster::boot_director() {
       on_notice(news.get_as<training_progress>(0).notice);
   });
   const auto network = make_model(job_.resolved, shape_of(*job_.data));
-  auto options = director_options_of(job_.resolved, *job_.data, *network);
+  const auto& data = job_.homes.empty() ? job_.data : job_.homes.back();
+  auto options = director_options_of(job_.resolved, *data, *network);
   for (const auto& plan : options_.machines)
     options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
   if (has_server(job_.resolved.training)) { // as in a real cluster: each replica has a part
@@ -83,6 +135,10 @@ std::optional<failure> cluster::boot_director() {
     options.membership.slice_count = 0;
     for (const auto& plan : options_.machines)
       options.membership.slice_count += plan.replica_count;
+    options.membership.holders = by_replica(options.membership.holders, [&](const auto& name) {
+      const auto found = std::ranges::find(options_.machines, name, &machine_plan::name);
+      return found == options_.machines.end() ? 0 : found->replica_count;
+    });
   }
   options.rule.waits_for_rows = true;
   options.rule.checkpoint_every = checkpoint_every_of(job_.resolved);
@@ -160,8 +216,8 @@ void cluster::boot_process(size_t index, size_t lacking) {
   options.lost_patience = 2 * std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.exchange = options_.exchange;
   world_.act_on(machine, [&] {
-    processes_[index] =
-      std::make_unique<process>(world_.system(), job_.resolved, job_.data, options);
+    processes_[index] = std::make_unique<process>(world_.system(), job_.resolved,
+                                                  job_.at(options_.machines[index]), options);
   });
   network_.set_address(machine, caf::actor_cast<caf::strong_actor_ptr>(processes_[index]->node()));
 }

@@ -24,16 +24,27 @@ struct machine_plan {
   std::string name;
   size_t replica_count = 1;
   size_t shard_count = 1;
-  bool is_late = false; ///< switched on by a fault only
+  bool is_late = false;            ///< switched on by a fault only
+  std::optional<size_t> holding{}; ///< whose rows it has, where rows have holders
 };
 
 /// A resolved job and its rows: made once for all seeds.
 struct cluster_job {
   job resolved;
-  std::shared_ptr<const prepared_data> data;
+  std::shared_ptr<const prepared_data> data; ///< all rows
+  /// Where rows have holders: what a process of each holding has, and then one that has no rows.
+  std::vector<std::shared_ptr<const prepared_data>> homes{};
+
+  /// What this machine's process has.
+  const std::shared_ptr<const prepared_data>& at(const machine_plan& machine) const {
+    return homes.empty() ? data : homes[machine.holding.value_or(homes.size() - 1)];
+  }
 };
 
 cluster_job prepare(const job& x);
+
+/// The job's rows in three holdings of very different sizes, each of which some of these machines have.
+cluster_job prepare_homes(const job& x, const std::vector<machine_plan>& machines);
 
 struct cluster_options {
   std::vector<machine_plan> machines;

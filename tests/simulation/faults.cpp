@@ -77,8 +77,12 @@ bool caretaker::befall(const fault& x) {
     return freeze(x);
   case fault_kind::partition:
     return block(x, true);
-  case fault_kind::lasting_partition:
-    return separate(x);
+  case fault_kind::
+    lasting_partition: // where rows have holders, one of the two may have what nobody else has
+    return std::ranges::any_of(cluster_.options().machines,
+                               [](const machine_plan& one) { return one.holding.has_value(); })
+             ? block(x, true)
+             : separate(x);
   case fault_kind::one_way_partition:
     return block(x, false);
   case fault_kind::link_reset:
@@ -138,7 +142,8 @@ bool caretaker::crash_process(const fault& x, bool with_spans) {
                           cluster_.options().machines.back().is_late &&
                           (!with_spans || cluster_.options().machines.back().shard_count > 0) &&
                           *victim + 1 != cluster_.process_count() && !cluster_.decides(*victim);
-  if (!gone_ && spare_runs && x.choice / 1024 % 2 == 0) {
+  if (!gone_ && spare_runs && x.choice / 1024 % 2 == 0 &&
+      !cluster_.options().machines[*victim].holding) {
     gone_ = victim;
     return true;
   }
@@ -348,6 +353,7 @@ bool caretaker::hang(const fault& x) {
   // a lasting partition as well nobody might be left who can work with another.
   const bool lasts = cluster_.version() > 0 && !has_separated_ && !has_hung_ &&
                      x.choice / 8 % 2 == 0 && cluster_.options().machines[*who].shard_count == 0 &&
+                     !cluster_.options().machines[*who].holding && // nobody may have its rows
                      cluster_.process_count() > 2;
   has_hung_ = has_hung_ || lasts;
   const auto length = lasts ? duration{24h} : x.length;

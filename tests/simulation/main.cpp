@@ -59,6 +59,8 @@ std::optional<command_line> read_command_line(int count, char** words) {
       result.modes = true;
     else if (word == "--kept")
       result.set = workload_set::kept;
+    else if (word == "--home")
+      result.set = workload_set::home;
     else if (word == "--federated")
       result.set = workload_set::federated;
     else if (word == "--spans")
@@ -275,7 +277,8 @@ int main(int count, char** words) {
   const auto options = troupe::simulation::read_command_line(count, words);
   if (!options) {
     std::cerr
-      << "usage: troupe_simulation [--kept | --federated | --spans | --split | --modes] --seeds "
+      << "usage: troupe_simulation [--kept | --federated | --home | --spans | --split | --modes] "
+         "--seeds "
          "A..B "
          "[--workload NAME]\n"
          "         [--trace] [--keep-going] [--replay] [--check-views] [--fired-min COUNT]\n";

@@ -90,9 +90,12 @@ void oracle::check_coverage(const applied_step& x) {
       report("slice " + std::to_string(slice) + " went into step " + std::to_string(x.step) + " " +
              std::to_string(times) + " times");
   }
-  if (x.sample_count != plan_.rows_of(x.step).size())
+  size_t sample_count = 0;
+  for (size_t slice = 0; slice < plan_.slice_count; ++slice)
+    sample_count += plan_.rows_of_slice(x.step, slice).size();
+  if (x.sample_count != sample_count)
     report("step " + std::to_string(x.step) + " counted " + std::to_string(x.sample_count) +
-           " samples instead of " + std::to_string(plan_.rows_of(x.step).size()));
+           " samples instead of " + std::to_string(sample_count));
 }
 
 void oracle::check_parameters(uint64_t version, size_t first, std::span<const float> values,

@@ -7,6 +7,7 @@
 #include "tests/simulation/mode_trial.hpp"
 #include "tests/support/temporary_folder.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace troupe::simulation {
@@ -178,7 +179,15 @@ private:
 prepared_workload prepare(caf::actor_system& system, const workload& what) {
   prepared_workload result;
   result.what = &what;
-  result.trained = prepare(what.what);
+  if (what.has_holders) {
+    auto machines = what.machines;
+    for (const auto& other : what.other_machines)
+      if (std::ranges::find(machines, other.name, &machine_plan::name) == machines.end())
+        machines.push_back(other);
+    result.trained = prepare_homes(what.what, machines);
+  } else {
+    result.trained = prepare(what.what);
+  }
   const auto shape = shape_of(*result.trained.data);
   result.plan = timeline_of(result.trained.resolved, shape);
   const auto network = make_model(result.trained.resolved, shape);
@@ -187,6 +196,7 @@ prepared_workload prepare(caf::actor_system& system, const workload& what) {
   trial_report report;
   const bool splits = what.what.parallel.splits();
   auto alone = result;
+  alone.trained.homes.clear();
   if (splits) {
     auto whole = what.what;
     whole.parallel.tensor = whole.parallel.pipeline = 1;
@@ -194,7 +204,8 @@ prepared_workload prepare(caf::actor_system& system, const workload& what) {
     alone.trained = prepare(whole);
   }
   const std::vector<machine_plan> one{{"alone", 1, 1}};
-  act only{system, 0, alone, splits ? one : what.machines, new_disk(0), recorder, report, {}};
+  act only{system,      0,        alone,  splits || what.has_holders ? one : what.machines,
+           new_disk(0), recorder, report, {}};
   if (!only.play({}))
     throw std::runtime_error("the twin of " + what.name + ": " + recorder.violations().front());
   result.reference = recorder.seen();

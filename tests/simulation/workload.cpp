@@ -117,6 +117,18 @@ job siblings_job() {
   return x;
 }
 
+/// Units are dropped by the numbers that rows have among those of all holdings.
+job home_dropout_job() {
+  auto x = linear_job();
+  x.name = "home dropout";
+  x.model.kind = model_kind::neural_network;
+  x.model.hidden = {40};
+  x.model.dropout = 0.25;
+  x.data.validation_fraction = 0.125;
+  x.data.target_scale = target_scale_kind::standardize;
+  return x;
+}
+
 /// A parameter server owns all parameters, and orders gradients of its trainers.
 job kept_job(consistency_kind consistency) {
   auto x = linear_job();
@@ -142,6 +154,15 @@ job rounds_job() {
   x.training.local_steps = 2;
   x.optimizer.kind = optimizer_kind::adam;
   x.optimizer.momentum = 0;
+  return x;
+}
+
+/// Each member trains on rows of one holding, the smallest of which has one in each round.
+job home_rounds_job() {
+  auto x = rounds_job();
+  x.name = "home rounds";
+  x.training.local_steps = 3;
+  x.training.batch_size = 24;
   return x;
 }
 
@@ -288,6 +309,22 @@ const std::vector<machine_plan> uneven{{"a", 4, 2}, {"b", 3, 1}, {"c", 2, 0}};
 const std::vector<machine_plan> idle{{"a", 0, 1}, {"b", 1, 0}, {"c", 3, 0}};
 const std::vector<machine_plan> idler{{"a", 1, 1}, {"b", 2, 1}, {"c", 3, 0}, {"x", 0, 0}};
 
+/// The smallest holding is in one process and a spare, the largest in two, one of them late; the first process leads, and
+/// computes nothing without rows.
+const std::vector<machine_plan> homes{{"a", 1, 1},           {"b", 1, 1, false, 0},
+                                      {"c", 2, 0, false, 2}, {"d", 1, 1, false, 1},
+                                      {"e", 1, 0, true, 2},  {"x", 0, 0, false, 0}};
+const std::vector<machine_plan> other_homes{
+  {"c", 1, 1, false, 2}, {"b", 2, 1, false, 0}, {"d", 1, 0, false, 1}, {"a", 0, 2, true}};
+
+const std::vector<machine_plan> home_trainers{{"a", 0, 1},
+                                              {"b", 1, 0, false, 1},
+                                              {"c", 1, 0, false, 2},
+                                              {"d", 2, 0, false, 0},
+                                              {"e", 1, 0, true, 2}};
+const std::vector<machine_plan> other_trainers{
+  {"c", 1, 1, false, 2}, {"b", 2, 0, false, 1}, {"d", 1, 0, false, 0}};
+
 /// A stop takes a round trip only. So that something can befall it, somebody stands still
 /// meanwhile.
 void trouble_stop(std::vector<fault>& out, dice& random) {
@@ -314,6 +351,9 @@ size_t workload_of(uint64_t seed, workload_set set) {
     return split_begin + turn % split_workload_count;
   case workload_set::federated:
     return split_begin + split_workload_count + turn % federated_workload_count;
+  case workload_set::home:
+    return split_begin + split_workload_count + federated_workload_count +
+           turn % home_workload_count;
   case workload_set::spans:
     return workloads().size() - span_workload_count + turn % span_workload_count;
   case workload_set::whole:
@@ -359,6 +399,34 @@ const std::vector<workload>& workloads() {
     {"sharded", sharded_job(), stages, many, true, {18'000, 1500}},
     {"federated", federated_job(), trainers, servant, false, {}, false, agreement::result},
     {"groups", groups_job(), servant, trainers, false, {90'000, 3000}, false, agreement::result},
+    {"home", linear_job(), homes, other_homes, false, {}, false, agreement::every_version, true},
+    {"home dropout",
+     home_dropout_job(),
+     other_homes,
+     homes,
+     false,
+     {16'000, 2000},
+     false,
+     agreement::every_version,
+     true},
+    {"home siblings",
+     siblings_job(),
+     homes,
+     homes,
+     true,
+     {18'000, 1500},
+     false,
+     agreement::every_version,
+     true},
+    {"home rounds",
+     home_rounds_job(),
+     home_trainers,
+     other_trainers,
+     false,
+     {},
+     false,
+     agreement::result,
+     true},
     {"lone", sharded_job(), lone, stages, true, {18'000, 1500}},
     {"layers", layers_job(), grid, uneven, true, {18'000, 1500}},
     {"stopped", stopped_job(), peers, many, false, {18'000, 1500}},

@@ -64,6 +64,7 @@ struct workload {
   /// The director writes nothing down.
   bool is_diskless = false;
   agreement with_twin = agreement::every_version;
+  bool has_holders = false; ///< machines have rows that others do not have
 };
 
 /// All of them; the order is that of `--workload` numbers in seeds.
@@ -79,11 +80,13 @@ inline constexpr size_t kept_workload_count = 5;
 inline constexpr size_t split_workload_count = 5;
 /// Behind these: federated rounds.
 inline constexpr size_t federated_workload_count = 2;
+/// Behind these: machines with rows of their own. Their twin is one process with all rows.
+inline constexpr size_t home_workload_count = 4;
 
 /// The last ones: a parameter server decides, and several processes own the parameters.
 inline constexpr size_t span_workload_count = 6;
 
-enum class workload_set : uint8_t { whole, kept, split, federated, spans };
+enum class workload_set : uint8_t { whole, kept, split, federated, home, spans };
 
 /// Which of a set a seed runs, unless it is told: an index of `workloads`.
 size_t workload_of(uint64_t seed, workload_set set = workload_set::whole);

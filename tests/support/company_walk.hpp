@@ -35,14 +35,16 @@ public:
     return sums(loss(step, 0), plan_.rows_of(step).size());
   }
   batch_sums of_chunk(uint64_t version, size_t chunk) const {
-    const auto test_chunks = rows_.test_chunk_count();
+    const auto test_chunks = rows_.test.chunk_count();
     if (chunk < test_chunks)
-      return sums(loss(version, 1), evaluation_chunk(rows_.test, chunk).size());
-    return sums(loss(version, 2), evaluation_chunk(rows_.validation, chunk - test_chunks).size());
+      return sums(loss(version, 1), rows_.rows_of_chunk(chunk).size());
+    return sums(loss(version, 2), rows_.rows_of_chunk(chunk).size());
   }
-  batch_sums of_test(uint64_t version) const { return sums(loss(version, 1), rows_.test); }
+  batch_sums of_test(uint64_t version) const {
+    return sums(loss(version, 1), rows_.test.row_count());
+  }
   batch_sums of_validation(uint64_t version) const {
-    return sums(loss(version, 2), rows_.validation);
+    return sums(loss(version, 2), rows_.validation.row_count());
   }
 
 private:

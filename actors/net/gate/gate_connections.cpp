@@ -250,7 +250,7 @@ void gate_loop::read_from(uint64_t ticket, moment now) {
   if (what.is_refusal)
     return fail_hands(ticket, what, now);
   x.heard_bytes += bytes.size();
-  if (x.heard_bytes > heard_bytes_max)
+  if (x.heard_bytes > heard_bytes_max + x.hello->line_bytes_max())
     return drop(ticket, "it says too much", now);
   x.hello->on_bytes(bytes);
   if (x.hello->state() == greeting::phase::broken)
@@ -269,7 +269,7 @@ void gate_loop::go_on(uint64_t ticket, moment now) {
   if (hello.state() == greeting::phase::asking && !std::exchange(x.was_announced, true))
     tell_(candidate_news{ticket, *hello.peer()});
   if (hello.state() == greeting::phase::visited && !std::exchange(x.is_visitor, true))
-    tell_(visitor_news{ticket});
+    tell_(visitor_news{ticket, hello.visit()});
   if (!hello.output().empty()) {
     const auto sent = x.line.write(hello.output());
     hello.output().erase(0, sent.byte_count);

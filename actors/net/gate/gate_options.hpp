@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "actors/net/gate/visit.hpp"
 #include "actors/net/socket/channel.hpp"
 #include "actors/net/socket/endpoint.hpp"
 #include "coordinators/base/moment.hpp"
@@ -33,7 +34,8 @@ struct gate_options {
   int inherited_listen_fd = -1; ///< already bound, used instead of `listen`; the gate closes it
   std::vector<dial_target> dials;
   std::optional<tls_files> tls; ///< absent: connections are plain
-  std::optional<verdict> over;  ///< the run is over: the refusal for everybody (`run_is_over`)
+  std::optional<verdict>
+    over; ///< the run is over (`run_is_over`), or has not begun: the refusal for everybody
   /// Time for a whole hello. A round trip takes milliseconds; doubled, silent clients keep their
   /// slots twice as long.
   milliseconds hello_deadline{5'000};
@@ -64,10 +66,11 @@ struct candidate_news {
 struct withdrawn_news {
   uint64_t ticket = 0;
 };
-/// A visitor asks for the status: the receiver must call `answer_visit`. The hello's deadline goes
+/// A visitor asks something: the receiver must call `answer_visit`. The hello's deadline goes
 /// on; an answer to a visitor that has left is dropped.
 struct visitor_news {
   uint64_t ticket = 0;
+  visit_request what{};
 };
 /// A connection that both sides have admitted: the receiver owns it.
 struct opened_news {

@@ -201,13 +201,14 @@ void greeting::on_bytes(std::string_view bytes) {
   if (!dialled_name_ && !peer_ && input_.empty() && !proven_ &&
       static_cast<unsigned char>(bytes.front()) == tls_handshake_byte)
     return turn_away(comes_secured(mine_.node));
-  input_ += bytes.substr(0, hello_bytes_max + 1 - input_.size());
-  const auto line_end = input_.find('\n');
-  if (line_end == std::string::npos) {
-    if (input_.size() >= hello_bytes_max)
-      break_off("it says more than " + std::to_string(hello_bytes_max) + " bytes in one line");
+  const auto searched = input_.size();
+  input_ += bytes;
+  const auto line_end = input_.find('\n', searched);
+  if (const auto most = line_bytes_max();
+      line_end == std::string::npos ? input_.size() >= most : line_end >= most)
+    return break_off("it says more than " + std::to_string(most) + " bytes in one line");
+  if (line_end == std::string::npos)
     return;
-  }
   const auto text = std::exchange(input_, {});
   if (line_end + 1 == text.size())
     return on_line({text.data(), line_end});
@@ -242,7 +243,15 @@ void greeting::on_line(std::string_view text) {
 
 void greeting::on_visit(const visit_request& request) {
   phase_ = phase::visited;
-  if (const auto found = admit_visit(request, mine_.version); !found.is_admitted())
+  visit_ = request;
+  auto found = admit_visit(request, mine_.version);
+  if (found.is_admitted() && request.what == "table")
+    found =
+      plan_.find(request.node)
+        ? proof_of(request.node)
+        : verdict{verdict_kind::refused, "the cluster has no node " + shown_text(request.node),
+                  refusal_code::mismatch};
+  if (!found.is_admitted())
     on_visit_answer(visit_refusal(found));
 }
 
@@ -312,7 +321,9 @@ void greeting::turn_away(const verdict& why) {
 
 // Only a process that could take part learns that the run is over.
 verdict greeting::or_over(const verdict& found) const {
-  return over_ && found.is_admitted() ? *over_ : found;
+  const bool is_later =
+    over_ && over_->kind == verdict_kind::later; // whatever it is, there is nothing to compare yet
+  return over_ && (is_later || found.is_admitted()) ? *over_ : found;
 }
 
 void greeting::on_answer(const verdict& answer) {

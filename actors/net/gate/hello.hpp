@@ -82,7 +82,7 @@ public:
   /// Refuses a peer whose bytes cannot be read, with the reason.
   void turn_away(const verdict& why);
 
-  /// The run is over: refuses every peer that could have taken part.
+  /// The run is over: refuses every peer that could have taken part. Or it has not begun, and all come later.
   void refuse_all(const verdict& over) { over_ = over; }
 
   enum class phase : uint8_t {
@@ -98,6 +98,15 @@ public:
   void on_answer(const verdict& answer);
   /// Answers a visitor with this line, with its end, and ends the connection.
   void on_visit_answer(const std::string& line);
+
+  /// What the visitor wants.
+  const visit_request& visit() const { return visit_; }
+  /// Bytes of a line that the peer may send.
+  size_t line_bytes_max() const {
+    return !begins_with_card(input_) ? hello_bytes_max
+           : proven_                 ? proven_card_bytes_max
+                                     : card_bytes_max;
+  }
 
   /// Bytes to send to the peer; the caller erases the sent ones.
   std::string& output() { return output_; }
@@ -128,6 +137,7 @@ private:
   std::optional<process_facts> peer_;
   std::optional<std::vector<std::string>> proven_;
   std::optional<verdict> over_;
+  visit_request visit_;
   verdict outcome_;
   std::string problem_;
 };

@@ -183,7 +183,17 @@ ordered_json answer_of(const char* verdict_name) {
 } // namespace
 
 std::string write_visit(const visit_request& x) {
-  return line_of({{"troupe", x.protocol}, {"version", x.version}, {"visit", x.what}});
+  ordered_json result{{"troupe", x.protocol}, {"version", x.version}, {"visit", x.what}};
+  if (!x.node.empty())
+    result["node"] = x.node;
+  if (!x.card.empty())
+    result["card"] = x.card;
+  return line_of(result);
+}
+
+bool begins_with_card(std::string_view text) {
+  constexpr size_t bytes_before_card = 256; // the version, and what visits begin with
+  return text.substr(0, bytes_before_card).find("\"visit\":\"table\"") != text.npos;
 }
 
 std::optional<visit_request> read_visit(std::string_view text) {
@@ -192,8 +202,11 @@ std::optional<visit_request> read_visit(std::string_view text) {
       !object.contains("troupe") || !object["troupe"].is_number_unsigned())
     return std::nullopt;
   visit_request result{object["troupe"].get<uint64_t>(), {}, object["visit"].get<std::string>()};
-  if (const auto version = object.find("version"); version != object.end() && version->is_string())
-    result.version = version->get<std::string>();
+  for (const auto& [key, value] :
+       {std::pair{"version", &result.version}, std::pair{"node", &result.node},
+        std::pair{"card", &result.card}})
+    if (const auto found = object.find(key); found != object.end() && found->is_string())
+      *value = found->get<std::string>();
   return result;
 }
 
@@ -203,8 +216,9 @@ verdict admit_visit(const visit_request& x, const std::string& own_version) {
             "the director runs version " + own_version +
               " of troupe, and whoever asks another one; ask with the same",
             refusal_code::mismatch};
-  if (x.what != "status")
-    return {verdict_kind::refused, "a visitor may ask for the status, and for nothing else",
+  if (x.what != "status" && x.what != "table")
+    return {verdict_kind::refused,
+            "a visitor may ask for the status or the table, and nothing else",
             refusal_code::mismatch};
   return {};
 }
@@ -220,6 +234,39 @@ std::string visit_answer(const training_status& status) {
   auto answer = answer_of("admitted");
   answer["status"] = object_of(status);
   return line_of(answer);
+}
+
+std::string visit_answer(const table_answer& x) {
+  auto answer = answer_of("admitted");
+  answer["rows"] = {{"waits_for", x.waits_for}, {"alone", x.is_alone},    {"form", x.form},
+                    {"table", x.table},         {"code", x.problem_code}, {"problem", x.problem},
+                    {"place", x.problem_place}, {"hint", x.problem_hint}};
+  return line_of(answer);
+}
+
+std::optional<table_answer> read_table_answer(std::string_view text) {
+  const auto object =
+    is_nested_too_deep(text) ? ordered_json{} : ordered_json::parse(text, nullptr, false);
+  if (!object.is_object() || !object.contains("rows") || !object["rows"].is_object())
+    return std::nullopt;
+  const auto& rows = object["rows"];
+  table_answer result;
+  for (const auto& [key, value] :
+       {std::pair{"waits_for", &result.waits_for}, std::pair{"form", &result.form},
+        std::pair{"table", &result.table}, std::pair{"problem", &result.problem},
+        std::pair{"place", &result.problem_place}, std::pair{"hint", &result.problem_hint}}) {
+    const auto found = rows.find(key);
+    if (found == rows.end() || !found->is_string())
+      return std::nullopt;
+    *value = found->get<std::string>();
+  }
+  const auto alone = rows.find("alone"), code = rows.find("code");
+  if (alone == rows.end() || !alone->is_boolean() || code == rows.end() ||
+      !code->is_number_integer())
+    return std::nullopt;
+  result.is_alone = alone->get<bool>();
+  result.problem_code = code->get<int>();
+  return result;
 }
 
 std::string status_json(const training_status& status) {

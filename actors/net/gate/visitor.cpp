@@ -5,6 +5,8 @@
 #include "actors/net/socket/channel.hpp"
 #include "coordinators/run/waits.hpp"
 #include "data/text/failure.hpp"
+#include "data/text/json_value.hpp"
+#include "data/text/shown_text.hpp"
 #include "troupe/version.hpp"
 
 #include <nlohmann/json.hpp>
@@ -12,6 +14,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 
 namespace troupe {
 
@@ -20,27 +23,6 @@ namespace {
 using ordered_json = nlohmann::ordered_json;
 
 // ---- the visitor's side ----
-
-/// Deepest nesting of brackets in an answer; a director's has a handful.
-constexpr size_t nesting_max = 32;
-
-/// Deeper text is not parsed: the JSON library recurses as deep as the text.
-bool is_nested_too_deep(std::string_view text) {
-  size_t depth = 0;
-  bool is_string = false;
-  for (size_t i = 0; i < text.size() && depth <= nesting_max; ++i) {
-    const char c = text[i];
-    if (c == '"')
-      is_string = !is_string;
-    else if (is_string && c == '\\')
-      ++i;
-    else if (!is_string && (c == '[' || c == '{'))
-      ++depth;
-    else if (!is_string && (c == ']' || c == '}') && depth > 0)
-      --depth;
-  }
-  return depth > nesting_max;
-}
 
 [[noreturn]] void no_director(const std::string& where) {
   throw failure(failure_code::mismatch, "what answers is no director of troupe", where,
@@ -140,9 +122,26 @@ void secure(channel& line, const endpoint& where, milliseconds deadline,
   }
 }
 
-std::string exchange(channel& line, const endpoint& where, milliseconds deadline) {
+std::string exchange(channel& line, const visit_request& request, const endpoint& where,
+                     milliseconds deadline) {
   const auto due = moment::clock::now() + deadline;
-  line.write(write_visit({protocol_number, TROUPE_VERSION, "status"})); // a fresh socket takes it
+  auto said = write_visit(request);
+  const bool is_proven = line.session() != nullptr;
+  if (const auto most = is_proven ? proven_card_bytes_max : card_bytes_max; said.size() >= most)
+    throw failure(failure_code::bad_data,
+                  "there are too many columns to tell the others of: " +
+                    std::to_string(said.size()) + " bytes, at most " + std::to_string(most),
+                  request.node,
+                  is_proven ? "leave columns out: data.ignore"
+                            : "secure the cluster with [tls], or leave columns out: data.ignore");
+  while (!said.empty()) { // a fresh socket takes a short one at once
+    if (!wait_for(line, POLLOUT, due))
+      nobody(where, "it has been silent for " + time_text(deadline));
+    const auto sent = line.write(said);
+    said.erase(0, sent.byte_count);
+    if (sent.is_over)
+      break; // it may have answered before
+  }
   std::string heard;
   while (heard.find('\n') == std::string::npos) {
     if (!wait_for(line, POLLIN, due))
@@ -152,7 +151,7 @@ std::string exchange(channel& line, const endpoint& where, milliseconds deadline
       throw_unsecured(where, what);
     if (what.is_over && heard.find('\n') == std::string::npos)
       nobody(where, "it closed the connection");
-    if (heard.size() > visit_bytes_max)
+    if (heard.size() > (request.what == "table" ? proven_card_bytes_max : visit_bytes_max))
       no_director(to_string(where));
   }
   return heard.substr(0, heard.find('\n'));
@@ -174,12 +173,40 @@ std::string read_visit_answer(std::string_view line, const std::string& where) {
   no_director(where);
 }
 
-std::string ask_for_status(const endpoint& where, milliseconds deadline,
-                           const std::optional<visit_security>& security) {
+namespace {
+
+std::string answer_to(const visit_request& request, const endpoint& where, milliseconds deadline,
+                      const std::optional<visit_security>& security) {
   auto line = connect(where, deadline);
   if (security)
     secure(line, where, deadline, *security);
-  return read_visit_answer(exchange(line, where, deadline), to_string(where));
+  return exchange(line, request, where, deadline);
+}
+
+} // namespace
+
+std::string ask_for_status(const endpoint& where, milliseconds deadline,
+                           const std::optional<visit_security>& security) {
+  return read_visit_answer(
+    answer_to({protocol_number, TROUPE_VERSION, "status"}, where, deadline, security),
+    to_string(where));
+}
+
+table_answer ask_for_table(const endpoint& where, const std::string& node, const std::string& card,
+                           milliseconds deadline, const std::optional<visit_security>& security) {
+  const auto line =
+    answer_to({protocol_number, TROUPE_VERSION, "table", node, card}, where, deadline, security);
+  const auto answer = read_table_answer(line);
+  if (!answer)
+    read_visit_answer(line, to_string(where)); // throws
+  if (answer->problem_code == 0)
+    return *answer;
+  constexpr std::array known{failure_code::bad_data, failure_code::bad_job, failure_code::mismatch,
+                             failure_code::unavailable};
+  const auto code = std::ranges::find(known, static_cast<failure_code>(answer->problem_code));
+  throw failure(code == known.end() ? failure_code::mismatch : *code,
+                printable_text(answer->problem), printable_text(answer->problem_place),
+                printable_text(answer->problem_hint));
 }
 
 } // namespace troupe

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "actors/net/gate/visit.hpp"
 #include "actors/net/socket/endpoint.hpp"
 #include "coordinators/base/moment.hpp"
 #include "data/identity/certificate.hpp"
@@ -42,5 +43,10 @@ std::string read_visit_answer(std::string_view line, const std::string& where);
 /// connection; as load_tls when the files do not fit.
 std::string ask_for_status(const endpoint& where, milliseconds deadline = visit_deadline,
                            const std::optional<visit_security>& security = {});
+
+/// Asks it for the table of rows, as this node, which tells of its own rows by `card`. Blocks and throws likewise; a
+/// problem that the director has with the rows is thrown as it says.
+table_answer ask_for_table(const endpoint& where, const std::string& node, const std::string& card,
+                           milliseconds deadline, const std::optional<visit_security>& security);
 
 } // namespace troupe

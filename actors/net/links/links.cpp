@@ -362,6 +362,11 @@ void links_state::take(const visitor_news& news) {
   if (!director_)
     return refuse(refusal_code::mismatch,
                   options_.own_name + " is not the director: ask " + director_name_);
+  if (news.what.what == "table" && options_.table.empty())
+    return refuse(refusal_code::mismatch, "all nodes of this run read the same rows");
+  if (news.what.what == "table")
+    return options_.gate.answer_visit(news.ticket,
+                                      visit_answer(table_answer{.table = options_.table}));
   self_->request(director_, status_deadline, atom::status_v)
     .then(
       [this, news](const training_status& status) {

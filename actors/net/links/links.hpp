@@ -76,6 +76,7 @@ struct links_options {
   std::string own_name;
   gate_calls gate;
   process_observer observer;
+  std::string table = {}; ///< of rows that some nodes have and others do not, for who asks for it
   std::shared_ptr<carriers> carrying = {}; ///< gets each link; null: pieces are messages
   /// Time for the actor systems' handshake and the introductions once a connection is open. A round
   /// trip takes milliseconds; doubled, a stalled link is made anew twice as late.

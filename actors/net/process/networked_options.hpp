@@ -35,6 +35,8 @@ struct networked_options {
   std::optional<tls_files> tls;
   job resolved; ///< the same in every process but for what placement and paths say
   std::shared_ptr<const prepared_data> data;
+  std::string
+    table; ///< of rows that some nodes have and others do not (row_table.hpp); empty: all have all
 
   /// Receives checkpoints, and one to resume from: on the director only. Null: none are written.
   std::shared_ptr<checkpoint_store> checkpoints;

@@ -146,6 +146,10 @@ director_options options_of_director(const networked_options& x, const model& ne
   if (has_server(x.resolved.training)) {
     result.membership.decider = x.own_name;
     result.membership.slice_count = std::max<size_t>(1, x.cluster.replica_count());
+    result.membership.holders = by_replica(result.membership.holders, [&](const std::string& name) {
+      const auto place = x.cluster.find(name);
+      return place ? x.cluster.nodes[*place].replica_count : 0;
+    });
   }
   result.membership.min_nodes = x.cluster.min_nodes;
   result.membership.persisted_term = term;
@@ -254,6 +258,7 @@ void networked_process::parts::start() {
   for_links.carrying = carrying;
   for_links.plan = options.cluster;
   for_links.own_name = options.own_name;
+  for_links.table = options.table;
   for_links.gate = calls_to_gate();
   for_links.observer = caf::actor_cast<process_observer>(self);
   for_links.introduction_deadline = options.introduction_deadline;

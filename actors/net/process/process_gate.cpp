@@ -87,7 +87,8 @@ std::string words_of_split(const parallel_options& x) {
 }
 
 std::string words_of_data(const job& resolved, const prepared_data& data) {
-  const auto rows = data.train.row_count + data.test.row_count + data.validation.row_count;
+  const auto shape = shape_of(data);
+  const auto rows = shape.train_row_count + shape.test_row_count + shape.validation_row_count;
   return "rows = " + std::to_string(rows) +
          "\nfeatures = " + std::to_string(data.train.feature_count) +
          "\nfingerprint = " + fingerprint_in(resolved, data);
@@ -182,6 +183,12 @@ void tell_that_it_is_over(const networked_options& options, const std::string& h
   std::set<std::string> told;
   gate door{std::move(for_gate)};
   door.start([&](const gate_news& news) {
+    if (const auto* visitor = std::get_if<visitor_news>(&news)) {
+      const bool has_answer = visitor->what.what == "table" && !options.table.empty();
+      door.answer_visit(visitor->ticket, has_answer
+                                           ? visit_answer(table_answer{.table = options.table})
+                                           : visit_refusal(run_is_over(how)));
+    }
     const auto* refused = std::get_if<refused_news>(&news);
     if (!refused || refused->what.why.code != refusal_code::finished)
       return;

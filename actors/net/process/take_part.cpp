@@ -1,5 +1,6 @@
 #include "actors/net/process/take_part.hpp"
 
+#include "actors/net/table/home_rows.hpp"
 #include "actors/run/job_data.hpp"
 #include "actors/run/private_run.hpp"
 #include "coordinators/job/job_check.hpp"
@@ -27,13 +28,22 @@ job resolve_for(const cluster_plan& plan, const std::string& own_name, job x,
 
 } // namespace
 
-networked_end take_part(caf::actor_system& system, const job& x, const cluster_plan& plan,
+networked_end take_part(caf::actor_system& system, const job& given, const cluster_plan& plan,
                         const std::string& own_name, const take_part_options& options) {
+  auto x = given;
+  x.data.at_nodes = plan.has_holders();
   networked_options here;
   here.cluster = plan;
   here.own_name = own_name;
   here.tls = options.tls;
-  here.data = options.data ? options.data : load_data(x, options.stop_requested);
+  if (x.data.at_nodes)
+    here.data = prepare_own_rows(x, options.rows, [&](const own_rows& own) {
+      return agree_on_rows(
+        own, {plan, own_name, options.tls, -1, options.stop_requested, options.on_news},
+        here.table);
+    });
+  else
+    here.data = options.data ? options.data : load_data(x, options.stop_requested);
   here.resolved = resolve_for(plan, own_name, x, *here.data);
   here.checkpoints = options.checkpoints;
   here.resume_from = options.resume_from;

@@ -11,9 +11,11 @@
 #pragma once
 
 #include "actors/net/process/networked_process.hpp"
+#include "data/table/dataset.hpp"
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace troupe {
@@ -24,6 +26,10 @@ struct take_part_options {
   /// The job's rows if the application has them (`load_data`, `prepare_data`); null: the job's files are read. Every
   /// node must have the same rows.
   std::shared_ptr<const prepared_data> data;
+  /// Where nodes of the plan have rows of their own (`holds_rows`): this process's, which no other gets to see, with
+  /// features (N x F) and labels or targets as they are; absent: it has none. Nodes may lack classes, and have their
+  /// columns in any order, by `feature_names`. The trained bits are those of one process with all rows in holdings.
+  std::optional<dataset> rows;
   /// The files that secure connections, as in `networked_options`.
   std::optional<tls_files> tls;
   /// On the director only, as in `train_options`.

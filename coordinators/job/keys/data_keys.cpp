@@ -64,6 +64,16 @@ void add_origin(data_section& data) {
     .add("file", &x::file,
          {"rows to train on; the path is relative to the file that names it", "none"})
     .as_file();
+  data
+    .add(
+      "holdings", &x::holdings,
+      {"files of rows, each a holding that is read, split and judged by itself, and trained on in "
+       "proportion: a path, whose last part may have * and ?",
+       "none", "write \"parts/*.csv\", say"})
+    .as_file();
+  data.add(
+    "at_nodes", &x::at_nodes,
+    "nodes of a cluster have rows of their own, which their `data` names in the cluster file");
   data.add("synthetic", &x::synthetic, {"makes rows by a rule instead of reading a file", "none"});
   data.add("rows", &x::rows, within(1, rows_max), "synthetic: rows to make");
   data.add("features", &x::features, within(1, columns_max), "synthetic: feature columns");

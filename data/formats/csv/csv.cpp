@@ -196,12 +196,13 @@ std::shared_ptr<cell_coder> coder_that_learns(const csv_reader& file, const colu
 
 /// Null: cells are numbers.
 std::shared_ptr<cell_coder> coder_for(csv_reader& file, const csv_options& options, size_t target) {
+  std::vector<size_t> columns;
+  for (const auto& name : options.plan.empty() ? options.features : names_of(options.plan))
+    columns.push_back(file.find_column(name));
+  if (!columns.empty())
+    file.set_features(columns);
   if (options.plan.empty())
     return options.has_plan() ? coder_that_learns(file, options, target) : nullptr;
-  std::vector<size_t> columns;
-  for (const auto& name : names_of(options.plan))
-    columns.push_back(file.find_column(name));
-  file.set_features(columns);
   return std::make_shared<cell_coder>(options.plan);
 }
 

@@ -86,6 +86,8 @@ struct csv_options : column_options {
   size_t line_bytes_max = size_t{16} << 20; ///< of one record, line breaks in quotes included
   size_t columns_max = 1'000'000;
   uint64_t table_bytes_max = 0; ///< 0: the memory that is available (memory_room.hpp)
+  /// Names of all features, in their order; none: those that the file has, as they stand.
+  std::vector<std::string> features = {};
 };
 
 } // namespace troupe

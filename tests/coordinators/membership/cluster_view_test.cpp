@@ -104,6 +104,47 @@ TEST(view_placement, a_joiner_gets_slices_when_another_has_two) {
             "1.2 from 0: a r0..2 r2..4 r4..6 s0..1, b r6..8");
 }
 
+/// North has slices 0 to 3, and so has its copy; south the others; "none" has no rows.
+row_holders north_and_south() {
+  return {{{0, 4}, {4, 6}}, {{"north", 0}, {"copy", 0}, {"south", 1}}};
+}
+
+TEST(view_placement, slices_go_to_who_has_their_rows_and_to_nobody_else) {
+  const auto holders = north_and_south();
+  const auto before = numbered(
+    place_anew({{"none", 1, 2, 1}, {"south", 1, 3, 0}, {"copy", 1, 1, 0}, {"north", 1, 2, 0}}, 6, 1,
+               {}, holders));
+  EXPECT_EQ(text_of(before),
+            "1.1 from 0: none r- r- s0..1, south r4..5 r5..6 r-, copy r0..1, north r1..2 r2..4");
+  const auto lost =
+    place_again(before, {{"none", 1, 2, 1}, {"south", 1, 3, 0}, {"copy", 1, 1, 0}}, 6, {}, holders);
+  EXPECT_EQ(text_of(lost), "1.2 from 0: none r- r- s0..1, south r4..5 r5..6 r-, copy r0..4")
+    << "spares of others take nothing";
+  const auto back = place_again(lost, before.members, 6, {}, holders);
+  EXPECT_EQ(text_of(back),
+            "1.3 from 0: none r- r- s0..1, south r4..5 r5..6 r-, copy r0..1, north r1..2 r2..4");
+}
+
+TEST(view_placement, needs_a_replica_for_the_rows_of_each_holding) {
+  const auto holders = north_and_south();
+  EXPECT_TRUE(can_place({}, holders, {{"copy", 1, 1, 0}, {"south", 1, 1, 0}}));
+  EXPECT_FALSE(can_place({}, holders, {{"copy", 1, 1, 0}, {"none", 1, 4, 1}}));
+  EXPECT_FALSE(can_place({}, holders, {{"copy", 1, 1, 0}, {"south", 1, 0, 1}}));
+  EXPECT_EQ(rows_need(holders, {{"none", 1, 1, 1}, {"south", 1, 1, 0}}), "the rows of copy, north");
+  EXPECT_EQ(rows_need(holders, {}), "the rows of copy, north, and of south");
+  EXPECT_TRUE(can_place({}, {}, {}));
+}
+
+TEST(view_check, refuses_slices_of_rows_that_a_process_does_not_have) {
+  const auto holders = north_and_south();
+  auto view = numbered(place_anew({{"north", 1, 1, 1}, {"south", 1, 1, 0}}, 6, 1, {}, holders));
+  view_limits here{"south", 1, 0, 6, 1, 10};
+  here.holders = holders;
+  EXPECT_EQ(misfit_of(view, here), "");
+  std::swap(view.replicas[0].slices, view.replicas[1].slices);
+  EXPECT_EQ(misfit_of(view, here), "it gives north slices of rows that it does not have");
+}
+
 TEST(view_placement, another_life_of_a_name_inherits_nothing) {
   const auto before = numbered(place_anew({{"a", 1, 1, 1}, {"b", 1, 1, 0}, {"c", 1, 1, 0}}, 2, 1));
   EXPECT_EQ(text_of(place_again(before, {{"a", 1, 1, 1}, {"b", 2, 1, 0}, {"c", 1, 1, 0}}, 2)),

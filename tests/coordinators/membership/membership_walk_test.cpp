@@ -37,6 +37,8 @@ public:
     options_.lost_after = milliseconds{300};
     options_.persisted_term = persisted_ = random() % 3;
     options_.checkpoint_version = checkpoint_ = random() % 3;
+    if (random() % 2 == 0)
+      draw_holders(random);
     rule_.emplace(options_, now_);
     lives_.resize(count, 1);
   }
@@ -88,6 +90,18 @@ public:
   bool stopped() const { return rule_->state() == membership_rule::phase::stopped; }
 
 private:
+  /// One to three holdings, each of which some processes have; one process in four has none.
+  void draw_holders(std::mt19937_64& random) {
+    auto& holders = options_.holders;
+    const size_t count = 1 + random() % std::min<size_t>(3, options_.slice_count);
+    for (const auto& [rows, slices] :
+         share_slices(std::vector<size_t>(count, 1 + random() % 9), options_.slice_count))
+      holders.slices.push_back(slices);
+    for (const auto& one : options_.expected)
+      if (random() % 4 > 0)
+        holders.holding_of[one.name] = random() % count;
+  }
+
   member life_of(size_t i, uint64_t life) const {
     const auto& known = options_.expected[i];
     return {known.name, life, known.replica_count, known.shard_count};
@@ -156,7 +170,8 @@ private:
         }));
       }
     }
-    RC_ASSERT((idle == 0 || missing <= active));
+    // A spare stands in for who has the same rows alone.
+    RC_ASSERT((idle == 0 || missing <= active || !options_.holders.empty()));
   }
 
   void check_members(const cluster_view& view) const {
@@ -183,9 +198,24 @@ private:
     RC_ASSERT(next == view.replicas.size());
     for (const auto count : owners)
       RC_ASSERT(count == (view.replicas.empty() ? 0u : 1u));
-    const auto count = std::max<size_t>(view.replicas.size(), 1);
+    const auto& holders = options_.holders;
+    std::map<size_t, size_t> counts; // replicas of each holding, or of all
+    const auto holding_of = [&](const replica_place& place) {
+      const auto found = holders.holding_of.find(view.members[place.member].name);
+      return holders.empty()                     ? 0
+             : found == holders.holding_of.end() ? holders.slices.size()
+                                                 : found->second;
+    };
     for (const auto& place : view.replicas)
-      RC_ASSERT(place.slices.size() <= (options_.slice_count + count - 1) / count);
+      ++counts[holding_of(place)];
+    for (const auto& place : view.replicas) {
+      const auto own = holding_of(place);
+      const auto slices = holders.empty()               ? index_range{0, options_.slice_count}
+                          : own < holders.slices.size() ? holders.slices[own]
+                                                        : index_range{};
+      RC_ASSERT((place.slices.empty() || slices.contains(place.slices)));
+      RC_ASSERT(place.slices.size() <= (slices.size() + counts[own] - 1) / counts[own]);
+    }
   }
 
   void check_new_term(const cluster_view& view) {
@@ -448,7 +478,7 @@ private:
   // What is possible was published; what is not is waited for.
   void check_rest(const state& x) const {
     const auto here = x.rule.present();
-    const bool makes = makes_group(options_.split, here);
+    const bool makes = can_place(options_.split, options_.holders, here);
     if (x.rule.state() == phase::running) {
       EXPECT_EQ(x.rule.view()->members == here, makes) << test::text_of(*x.rule.view());
     } else {

@@ -47,6 +47,60 @@ std::vector<std::pair<size_t, uint64_t>> given(trainer_roster& x) {
 
 using shares = std::vector<std::pair<size_t, uint64_t>>;
 
+// Pieces 0 and 2 are of north's rows, 1 and 3 of south's; chunks 0 and 1 likewise, and chunk 2 is nobody's.
+roster_options of_two_holdings() {
+  roster_options result;
+  result.homes.holders = {{{0, 2}, {2, 4}}, {{"north", 0}, {"south", 1}}};
+  result.homes.of_piece = {0, 1, 0, 1};
+  result.homes.chunks = {{{0, 1}, 0}, {{1, 2}, 1}, {{2, 3}}};
+  return result;
+}
+
+TEST(trainer_roster, gives_pieces_to_who_has_their_rows_and_passes_over_the_others) {
+  trainer_roster x{of_two_holdings()};
+  const auto south = x.join(1, {"south", 0});
+  EXPECT_EQ(x.take(south, 1, at(0)), 1u);
+  x.finish(south, {1, 1}, at(1), {});
+  EXPECT_EQ(x.take(south, 2, at(1)), 3u);
+  x.finish(south, {2, 3}, at(2), {});
+  EXPECT_FALSE(x.has_work(south, 4, at(2))) << "what is left is north's";
+  EXPECT_THROW(x.start_anew(), std::logic_error);
+  const auto other = x.join(2, {"stranger", 0}), north = x.join(3, {"north", 0});
+  EXPECT_FALSE(x.has_work(other, 4, at(2)));
+  EXPECT_EQ(x.take(north, 3, at(2)), 0u);
+  x.lose(north, at(3));
+  EXPECT_FALSE(x.has_work(south, 4, at(9)));
+  const auto again = x.join(4, {"north", 1});
+  EXPECT_EQ(x.take(again, 4, at(9)), 0u);
+  x.finish(again, {4, 0}, at(9), {});
+  EXPECT_EQ(x.take(again, 5, at(9)), 2u);
+  x.finish(again, {5, 2}, at(9), {});
+  EXPECT_NO_THROW(x.start_anew());
+}
+
+TEST(trainer_roster, evaluates_rows_where_they_are) {
+  trainer_roster x{of_two_holdings()};
+  const auto south = x.join(1, {"south", 0});
+  x.evaluate(7, {}, 3);
+  shares given; // place, chunk
+  const auto take = [&] {
+    for (const auto& one : x.take_given())
+      for (auto chunk = one.share.chunks.begin; chunk < one.share.chunks.end; ++chunk)
+        given.push_back({one.place, chunk});
+    std::ranges::sort(given);
+    return std::exchange(given, {});
+  };
+  EXPECT_EQ(take(), (shares{{south, 1}, {south, 2}}));
+  const auto other = x.join(2, {"stranger", 0});
+  EXPECT_EQ(take(), shares{});
+  const auto north = x.join(3, {"north", 0});
+  EXPECT_EQ(take(), (shares{{north, 0}})) << "it waited for who has the rows";
+  x.lose(south, at(1));
+  const auto moved = take();
+  EXPECT_EQ(moved.size(), 1u) << "chunk 1 waits, nobody's chunk goes to another";
+  EXPECT_TRUE(moved[0].first == north || moved[0].first == other);
+}
+
 TEST(trainer_roster, who_comes_takes_the_lowest_empty_seat_or_a_new_one) {
   auto x = roster_of(3);
   EXPECT_EQ(x.find(101), 1u);
@@ -71,8 +125,8 @@ TEST(trainer_roster, pieces_are_begun_in_order) {
   EXPECT_FALSE(x.is_free(0));
   EXPECT_TRUE(finish(x, 0, first));
   EXPECT_TRUE(x.is_free(0));
-  EXPECT_FALSE(x.has_work(2));
-  EXPECT_TRUE(x.has_work(3));
+  EXPECT_FALSE(x.has_work(0, 2));
+  EXPECT_TRUE(x.has_work(0, 3));
   EXPECT_EQ(taken(x, 0).piece, 2u);
   EXPECT_EQ(x.begun_count(), 3u);
 }
@@ -82,16 +136,16 @@ TEST(trainer_roster, what_a_lost_one_had_is_taken_before_anything_new) {
   work_task last;
   for (size_t place = 0; place < 3; ++place)
     last = taken(x, place);
-  EXPECT_FALSE(x.has_work(3));
+  EXPECT_FALSE(x.has_work(0, 3));
   x.lose(1, at(0));
   x.lose(0, at(0));
-  EXPECT_TRUE(x.has_work(0));
+  EXPECT_TRUE(x.has_work(0, 0));
   for (const uint64_t piece : {0, 1, 3}) {
     finish(x, 2, last);
     last = taken(x, 2);
     EXPECT_EQ(last.piece, piece);
   }
-  EXPECT_FALSE(x.has_work(0));
+  EXPECT_FALSE(x.has_work(0, 0));
 }
 
 TEST(trainer_roster, a_result_counts_from_whoever_has_the_piece) {
@@ -226,7 +280,7 @@ TEST(trainer_roster, what_ended_everybody_who_had_it_is_left_out) {
   x.lose(1, at(1));
   EXPECT_EQ(x.take_left_out(at(1)), (std::vector<uint64_t>{0}));
   EXPECT_TRUE(x.take_left_out(at(1)).empty());
-  EXPECT_FALSE(x.has_work(1));
+  EXPECT_FALSE(x.has_work(0, 1));
   EXPECT_EQ(taken(x, 2).piece, 1u);
 }
 
@@ -237,7 +291,7 @@ TEST(trainer_roster, pieces_of_processes_that_may_come_back_are_held_back) {
   EXPECT_EQ(taken(x, 0).piece, 0u);
   x.lose(0, at(0));
   EXPECT_TRUE(x.awaits_time());
-  EXPECT_FALSE(x.has_work(1, at(99)));
+  EXPECT_FALSE(x.has_work(0, 1, at(99)));
   EXPECT_EQ(taken(x, 1).piece, 1u); // the others go on meanwhile
   EXPECT_TRUE(x.take_left_out(at(99)).empty());
   x.join(102, {"left", 0}, 7); // it was its link alone
@@ -288,7 +342,7 @@ TEST(trainer_roster, every_piece_is_finished_once_whatever_happens) {
         x.lose(place, at(0));
       else if (what == 1 && x.place_count() < 6)
         x.join(random(), {});
-      else if (what < 5 && x.is_free(place) && x.has_work(20))
+      else if (what < 5 && x.is_free(place) && x.has_work(place, 20))
         tasks.emplace_back(place, taken(x, place));
       else if (!tasks.empty())
         if (const auto& [who, task] = tasks[random() % tasks.size()]; finish(x, who, task))

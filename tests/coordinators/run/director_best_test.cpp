@@ -104,9 +104,9 @@ TEST(director_best, validation_rows_are_watched_before_test_rows_and_these_befor
     options.rows = rows;
     auto rule = begun(options);
     std::vector<batch_sums> chunks;
-    if (rows.test > 0)
+    if (rows.test.row_count() > 0)
       chunks.push_back(of(2, 250));
-    if (rows.validation > 0)
+    if (rows.validation.row_count() > 0)
       chunks.push_back(of(1, 250));
     rule.on_evaluated(2, 0, chunks);
     EXPECT_EQ(trained(rule, 2, 3).back(), keep(2));

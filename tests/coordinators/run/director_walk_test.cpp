@@ -78,9 +78,10 @@ told reported_end(const company_walk& run, const director_rule_options& known,
   for (uint64_t version = 1;; ++version) {
     train = train + run.figures().of_step(version - 1);
     if (plan.evaluates(version)) {
-      const auto watched = known.rows.validation > 0 ? run.figures().of_validation(version)
-                           : known.rows.test > 0     ? run.figures().of_test(version)
-                                                     : train;
+      const auto watched = known.rows.validation.row_count() > 0
+                             ? run.figures().of_validation(version)
+                           : known.rows.test.row_count() > 0 ? run.figures().of_test(version)
+                                                             : train;
       const auto loss = watched.loss_sum / static_cast<double>(watched.sample_count);
       if (known.keep_best && loss < least) {
         least = loss;
@@ -231,8 +232,10 @@ private:
       const auto when = [&](size_t row_count, const batch_sums& sums) {
         return evaluated && row_count > 0 ? std::optional{sums} : std::nullopt;
       };
-      ASSERT_EQ(row.test, when(known.rows.test, walk_.figures().of_test(version))) << version;
-      ASSERT_EQ(row.validation, when(known.rows.validation, walk_.figures().of_validation(version)))
+      ASSERT_EQ(row.test, when(known.rows.test.row_count(), walk_.figures().of_test(version)))
+        << version;
+      ASSERT_EQ(row.validation,
+                when(known.rows.validation.row_count(), walk_.figures().of_validation(version)))
         << version;
       begin = version;
     }

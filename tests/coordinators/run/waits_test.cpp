@@ -245,7 +245,7 @@ TEST(slow_watch, what_is_over_is_forgotten_and_another_life_begins_anew) {
 // job's.
 
 // Chunks have 256 rows: three of test rows, two of validation rows.
-constexpr evaluation_rows rows{600, 300};
+const evaluation_rows rows{600, 300};
 
 std::shared_ptr<const metric_set> some_metrics() {
   return std::make_shared<const metric_set>(std::vector<std::string>{"rmse", "mae"},

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace troupe::properties_test {
 namespace {
@@ -97,6 +98,50 @@ TEST(properties, slices_partition_the_rows_and_steps_the_epoch) {
       RC_ASSERT(plan.rows_of(step).end == next);
     }
     RC_ASSERT(next == plan.row_count);
+  });
+}
+
+TEST(properties, each_row_of_each_holding_comes_once_an_epoch_and_all_end_together) {
+  expect([] {
+    timeline plan;
+    const auto rows = *rc::gen::nonEmpty(rc::gen::container<std::vector<size_t>>(
+      rc::gen::oneOf(rc::gen::inRange<size_t>(1, 6), rc::gen::inRange<size_t>(1, 400))));
+    plan.row_count = std::accumulate(rows.begin(), rows.end(), size_t{0});
+    plan.slice_count = rows.size() + *rc::gen::inRange<size_t>(0, 9);
+    RC_PRE(plan.slice_count <= plan.row_count);
+    plan.batch_size = *rc::gen::inRange<size_t>(plan.slice_count, plan.row_count + 1);
+    plan.holdings = share_slices(rows, plan.slice_count);
+    RC_ASSERT(plan.holdings.size() == rows.size());
+    uint64_t given = 0;
+    std::vector<size_t> next;
+    for (size_t slice = 0; slice < plan.slice_count; ++slice)
+      next.push_back(plan.lane_of(slice).begin);
+    for (uint64_t step = 0; step < plan.steps_in_epoch(); ++step) {
+      RC_ASSERT(plan.rows_before(step) == given);
+      size_t count = 0;
+      for (size_t slice = 0; slice < plan.slice_count; ++slice) {
+        const auto part = plan.rows_of_slice(step, slice);
+        RC_ASSERT(part.begin == next[slice]);
+        next[slice] = part.end;
+        count += part.size();
+      }
+      const auto wanted = plan.rows_of(step).size();
+      RC_ASSERT(count > 0 && count < wanted + plan.slice_count &&
+                wanted < count + plan.slice_count);
+      given += count;
+    }
+    RC_ASSERT(given == plan.row_count);
+    size_t slice = 0;
+    for (size_t holding = 0; holding < rows.size(); ++holding) {
+      size_t end = 0;
+      for (const auto slices = plan.holdings[holding].slices; slice < slices.end; ++slice) {
+        RC_ASSERT(plan.holding_of(slice) == holding && plan.lane_of(slice).begin == end);
+        end = plan.lane_of(slice).end;
+        RC_ASSERT(next[slice] == end);
+      }
+      RC_ASSERT(end == rows[holding]);
+    }
+    RC_ASSERT(slice == plan.slice_count);
   });
 }
 

@@ -208,7 +208,7 @@ TEST(timeline, evaluation_chunks_have_256_rows_and_the_last_one_what_is_left) {
 }
 
 TEST(timeline, validation_rows_have_chunks_of_their_own_after_those_of_the_test_rows) {
-  EXPECT_EQ((evaluation_rows{257, 1}.test_chunk_count()), 2u);
+  EXPECT_EQ((evaluation_rows{257, 1}.test.chunk_count()), 2u);
   EXPECT_EQ((evaluation_rows{257, 1}.chunk_count()), 3u);
   EXPECT_EQ((evaluation_rows{0, 256}.chunk_count()), 1u);
   EXPECT_FALSE((evaluation_rows{0, 1}.empty()));
@@ -414,6 +414,61 @@ TEST(lane_order, chunks_without_the_timelines_rows_are_refused) {
   auto options = some_lanes(100, 10, 2, 10, 1);
   options.plan.row_count = 101;
   EXPECT_THROW(lane_order{options}, std::invalid_argument);
+}
+
+using counts = std::vector<size_t>;
+
+counts slice_counts(const counts& rows, size_t slices) {
+  counts result;
+  for (const auto& one : share_slices(rows, slices))
+    result.push_back(one.slices.size());
+  return result;
+}
+
+TEST(holding_lanes, slices_go_where_lanes_are_the_longest) {
+  EXPECT_EQ(slice_counts({5, 5000}, 2), (counts{1, 1}));
+  EXPECT_EQ(slice_counts({5, 5000}, 8), (counts{1, 7}));
+  EXPECT_EQ(slice_counts({100, 100, 100}, 4), (counts{2, 1, 1})) << "of equal ones the first";
+  EXPECT_EQ(slice_counts({300, 100}, 4), (counts{3, 1}));
+  EXPECT_EQ(slice_counts({300, 100}, 1), counts{}) << "each has one at least";
+  EXPECT_EQ(slice_counts({}, 4), counts{});
+}
+
+TEST(holding_lanes, of_equal_lanes_each_step_has_its_rows_exactly) {
+  timeline plan{.row_count = 400, .batch_size = 7, .slice_count = 4, .step_limit = {}};
+  plan.holdings = share_slices({100, 300}, 4);
+  for (uint64_t step = 0; step < plan.steps_in_epoch(); ++step) {
+    size_t rows = 0;
+    for (size_t slice = 0; slice < 4; ++slice)
+      rows += plan.rows_of_slice(step, slice).size();
+    EXPECT_EQ(rows, step + 1 < plan.steps_in_epoch() ? 7u : 1u);
+  }
+}
+
+TEST(holding_lanes, a_step_takes_from_each_lane_in_proportion) {
+  // L = 10 and 30 of N = 40, S = 2: T_0(b) = b / 4, T_1(b) = (60 b + 40) / 80 = 3 b / 4 + 1 / 2, rounded down.
+  timeline plan{.row_count = 40, .batch_size = 6, .slice_count = 2, .step_limit = {}};
+  plan.holdings = share_slices({10, 30}, 2);
+  EXPECT_EQ(plan.rows_of_slice(0, 0), (index_range{0, 1}));
+  EXPECT_EQ(plan.rows_of_slice(0, 1), (index_range{0, 5}));
+  EXPECT_EQ(plan.rows_of_slice(1, 0), (index_range{1, 3}));
+  EXPECT_EQ(plan.rows_of_slice(1, 1), (index_range{5, 9}));
+  EXPECT_EQ(plan.rows_of_slice(6, 1), (index_range{27, 30})) << "what is left";
+  EXPECT_EQ(plan.rows_of_slice(7, 1), (index_range{0, 5})) << "the next epoch begins anew";
+  EXPECT_EQ(plan.rows_before(2), 12u);
+  EXPECT_TRUE(plan.is_whole(0));
+}
+
+TEST(evaluation_rows, no_chunk_is_of_two_holdings) {
+  const auto rows = evaluated_rows(600, 3, {{10, 300, 1}, {10, 0, 1}, {10, 300, 1}});
+  EXPECT_EQ(rows.test.chunk_count(), 4u);
+  EXPECT_EQ(rows.rows_of_chunk(1), (index_range{256, 300}));
+  EXPECT_EQ(rows.rows_of_chunk(2), (index_range{300, 556}));
+  EXPECT_EQ(rows.test.chunks_of(2), (index_range{2, 4}));
+  EXPECT_EQ(rows.chunk_count(), 7u);
+  EXPECT_EQ(rows.rows_of_chunk(6), (index_range{2, 3}));
+  const auto given = evaluated_rows(600, 0, {{10, 0, 0}, {10, 0, 0}});
+  EXPECT_EQ(given.test.chunk_count(), 3u) << "a file that all read is no holding's";
 }
 
 } // namespace

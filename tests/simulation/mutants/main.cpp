@@ -146,6 +146,7 @@ private:
     else
       run_seeds(of == trial_kind::kept        ? workload_set::kept
                 : of == trial_kind::federated ? workload_set::federated
+                : of == trial_kind::home      ? workload_set::home
                 : of == trial_kind::spans     ? workload_set::spans
                 : of == trial_kind::split     ? workload_set::split
                                               : workload_set::whole);

@@ -19,6 +19,7 @@ enum class expectation : uint8_t {
 enum class trial_kind : uint8_t {
   clusters,   ///< synchronous ones
   federated,  ///< federated rounds over several processes
+  home,       ///< processes with rows of their own
   kept,       ///< a parameter server, and trainers of other processes
   modes,      ///< a parameter server and its trainers in one process
   partitions, ///< groups of replicas that share a model, by themselves

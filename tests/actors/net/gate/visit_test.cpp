@@ -74,6 +74,56 @@ TEST(visit, a_greeting_refuses_by_itself_and_who_dialled_takes_no_visit) {
   EXPECT_EQ(b.state(), greeting::phase::broken);
 }
 
+visit_request bringing_card(const std::string& node, size_t bytes) {
+  auto result = asking(facts_of("a").version);
+  result.what = "table";
+  result.node = node;
+  result.card.assign(bytes, 'c');
+  return result;
+}
+
+TEST(visit, a_node_brings_a_card_that_is_longer_than_a_hello) {
+  greeting a{facts_of("a"), three_nodes()};
+  const auto request = bringing_card("b", 300'000);
+  const auto line = write_visit(request);
+  EXPECT_TRUE(begins_with_card(line));
+  for (size_t i = 0; i < line.size(); i += 1'000)
+    a.on_bytes(std::string_view{line}.substr(i, 1'000));
+  ASSERT_EQ(a.state(), greeting::phase::visited);
+  EXPECT_EQ(a.visit(), request);
+  greeting b{facts_of("a"), three_nodes()};
+  b.on_bytes(write_visit(bringing_card("b", card_bytes_max)));
+  EXPECT_EQ(b.state(), greeting::phase::broken) << "there is an end";
+  greeting c{facts_of("a"), three_nodes()};
+  auto status = asking(facts_of("a").version);
+  status.card.assign(20'000, 'c');
+  c.on_bytes(write_visit(status));
+  EXPECT_EQ(c.state(), greeting::phase::broken) << "nobody else may say so much";
+}
+
+TEST(visit, who_brings_a_card_is_a_node_and_proves_it) {
+  greeting a{facts_of("a"), three_nodes()};
+  a.on_bytes(write_visit(bringing_card("stranger", 1)));
+  EXPECT_EQ(a.state(), greeting::phase::over);
+  EXPECT_NE(a.output().find("has no node 'stranger'"), std::string::npos) << a.output();
+  for (const auto* proven : {"b", "c"}) {
+    greeting secured{facts_of("a"), three_nodes()};
+    secured.on_proof({proven});
+    secured.on_bytes(write_visit(bringing_card("b", 1)));
+    EXPECT_EQ(secured.state() == greeting::phase::visited, std::string{proven} == "b") << proven;
+  }
+}
+
+TEST(visit, an_answer_about_rows_is_read_as_it_was_written) {
+  const table_answer answer{"north, south", true,    "a form", "a \"table\"", 65,
+                            "why",          "where", "hint"};
+  EXPECT_EQ(read_table_answer(visit_answer(answer)), answer);
+  EXPECT_EQ(read_table_answer(visit_answer(table_answer{})), table_answer{});
+  EXPECT_FALSE(read_table_answer(visit_answer(training_status{})));
+  EXPECT_FALSE(read_table_answer(R"({"rows":{"waits_for":1}})"));
+  EXPECT_FALSE(read_table_answer("x"));
+}
+
 TEST(visit, through_the_gate_a_visitor_is_answered_and_let_go) {
   logged_gate a{options_of("a")};
   const raw_client visitor{a.door.port()};

@@ -1,0 +1,69 @@
+// Which trainer may be given which piece of work and which chunks of an evaluation, where rows have holders: those of its own
+// process's holding.
+
+#pragma once
+
+#include "coordinators/membership/holders.hpp"
+#include "coordinators/step/timeline.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// Chunks that belong together, and whose rows they are; nobody's: all have them.
+struct chunk_group {
+  index_range chunks;
+  std::optional<size_t> holding{};
+
+  friend bool operator==(const chunk_group&, const chunk_group&) = default;
+};
+
+struct piece_homes {
+  row_holders holders{};             ///< empty: all may be given everything
+  std::vector<size_t> of_piece{};    ///< the holding of each piece
+  std::vector<chunk_group> chunks{}; ///< of evaluations, in order
+
+  bool may_take(std::string_view process, uint64_t piece) const {
+    return holders.empty() || holders.of(process) == of_piece.at(static_cast<size_t>(piece));
+  }
+  bool may_judge(std::string_view process, const index_range& wanted) const {
+    for (const auto& group : chunks)
+      if (!wanted.empty() && group.chunks.contains(wanted))
+        return !group.holding || holders.of(process) == group.holding;
+    return true;
+  }
+
+  friend bool operator==(const piece_homes&, const piece_homes&) = default;
+};
+
+/// Of pieces that are slices, one each.
+inline piece_homes homes_of(const row_holders& holders, const timeline& plan,
+                            const evaluation_rows& rows, const std::vector<holding_size>& sizes) {
+  piece_homes result;
+  if (holders.empty())
+    return result;
+  result.holders = holders;
+  for (size_t slice = 0; slice < plan.slice_count; ++slice)
+    result.of_piece.push_back(plan.holding_of(slice));
+  size_t begin = 0;
+  const auto add = [&](const chunked_rows& part, size_t holding_size::*own) {
+    const bool are_theirs = std::ranges::any_of(sizes, [&](const auto& x) { return x.*own > 0; });
+    if (!are_theirs) // a file that all read
+      result.chunks.push_back({{begin, begin + part.chunk_count()}});
+    for (size_t i = 0; are_theirs && i < sizes.size(); ++i) {
+      const auto chunks = part.is_held() ? part.chunks_of(i) : index_range{0, part.chunk_count()};
+      result.chunks.push_back({{begin + chunks.begin, begin + chunks.end}, i});
+    }
+    begin += part.chunk_count();
+  };
+  add(rows.test, &holding_size::test);
+  add(rows.validation, &holding_size::validation);
+  return result;
+}
+
+} // namespace troupe
