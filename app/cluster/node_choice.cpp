@@ -3,6 +3,7 @@
 #include "actors/net/socket/tls_identity.hpp"
 #include "app/cluster/cluster_schema.hpp"
 #include "data/text/failure.hpp"
+#include "models/base/listed.hpp"
 #include "models/keys/closest_name.hpp"
 
 #include <algorithm>
@@ -58,13 +59,6 @@ std::vector<std::string> names_of(const cluster_plan& plan) {
   std::vector<std::string> result;
   for (const auto& node : plan.nodes)
     result.push_back(node.name);
-  return result;
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string result;
-  for (const auto& name : names)
-    result += (result.empty() ? "" : ", ") + name;
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include "coordinators/membership/membership_rule.hpp"
 #include "coordinators/membership/view_placement.hpp"
 #include "coordinators/step/placement.hpp"
+#include "models/base/listed.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -15,13 +16,6 @@ std::string seconds_of(milliseconds time) {
   const auto whole = time.count() / 1000;
   const auto rest = time.count() % 1000;
   return rest == 0 ? std::to_string(whole) + " s" : std::to_string(time.count()) + " ms";
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string result;
-  for (const auto& name : names)
-    result += (result.empty() ? "" : ", ") + name;
-  return result;
 }
 
 /// "a group needs 4 replicas (tensor 2, pipeline 2), 3", to be ended by where these are.

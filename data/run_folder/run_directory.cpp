@@ -7,6 +7,7 @@
 #include "data/records/tensorboard_file.hpp"
 #include "data/records/trace_record.hpp"
 #include "data/text/failure.hpp"
+#include "models/base/listed.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -216,13 +217,6 @@ std::map<std::string, std::string> values_by_key(std::string_view identity) {
     result[std::string{key}] += line; // a key may have several lines
     identity.remove_prefix(std::min(identity.size(), line.size() + 1));
   }
-  return result;
-}
-
-std::string listed(const std::vector<std::string>& words) {
-  std::string result;
-  for (const auto& word : words)
-    result += (result.empty() ? "" : ", ") + word;
   return result;
 }
 

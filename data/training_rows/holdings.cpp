@@ -438,7 +438,8 @@ bool differs(const dataset& rows, const dataset& table) {
 split_holding split_at_home(holding x, const dataset& table, const prepare_options& options) {
   const default_rounding rounding;
   if (const auto unknown = renumber_classes(x.rows, table.classes))
-    refuse(x, "the class " + shown_text(*unknown) + " is not in the table", "");
+    refuse(x, "the class " + shown_text(*unknown) + " is not in the table",
+           "was the file changed? the table is agreed on once, when a run begins");
   x.rows.feature_count = table.feature_count; // of sparse rows, which have only those that occur
   auto alone = options;
   alone.leaves_gaps = true;

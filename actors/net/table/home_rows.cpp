@@ -6,6 +6,7 @@
 #include "actors/net/table/table_agreement.hpp"
 #include "coordinators/run/waits.hpp"
 #include "data/text/failure.hpp"
+#include "models/base/listed.hpp"
 #include "troupe/version.hpp"
 
 #include <algorithm>
@@ -144,13 +145,6 @@ gate_options gate_for_visits(const home_rows_options& options) {
     result.inherited_listen_fd = ::dup(options.inherited_listen_fd);
   const auto& here = node_of(options.plan, options.own_name);
   result.listen = parse_endpoint(here.listen.empty() ? here.address : here.listen);
-  return result;
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string result;
-  for (const auto& name : names)
-    result += (result.empty() ? "" : ", ") + name;
   return result;
 }
 

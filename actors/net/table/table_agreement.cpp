@@ -1,6 +1,7 @@
 #include "actors/net/table/table_agreement.hpp"
 
 #include "data/text/shown_text.hpp"
+#include "models/base/listed.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -158,8 +159,7 @@ table_answer table_agreement::answer() const {
   result.table = table_text_;
   if (!table_)
     result.form = form_text_;
-  for (const auto& name : missing())
-    result.waits_for += (result.waits_for.empty() ? "" : ", ") + name;
+  result.waits_for = listed(missing());
   return result;
 }
 

@@ -13,8 +13,8 @@ import unittest
 sys.path.insert(0, f"{sys.path[0]}/..")
 from command import TROUPE, JobTest, main, rows_of_csv, sets_of
 from patience import HANG, wait_until
+from thing_rows import COLUMNS, text_of, things
 
-CITIES = ["Bergen", "Oslo", "Rome"]
 JOB = """[job]
 seed = 5
 [data]
@@ -37,7 +37,6 @@ batch_size = 48
 epochs = 4
 metrics = ["auc", "macro-f1"]
 """
-NAMES = ["size", "city", "weight", "kind"]
 CLUSTER = """job = "job.toml"
 [output]
 directory = "cluster"
@@ -49,20 +48,6 @@ replicas = {replicas}
 FIGURES = ("parameters_sha256", "job_sha256", "train_loss", "test_loss", "validation_loss", "steps")
 
 
-def things(count, seed, cities=("Bergen", "Oslo", "Rome"), kinds=("cat", "dog", "emu")):
-    """Rows whose kind follows from size, weight and city, more or less."""
-    chance = random.Random(seed)
-    for _ in range(count):
-        kind = chance.choice(kinds)
-        at = ["cat", "dog", "emu"].index(kind)
-        size = "" if chance.random() < 0.05 else f"{chance.gauss(2 * at, 1):.3f}"
-        yield {"size": size, "city": chance.choice(cities), "weight": f"{chance.gauss(-at, 1):.3f}", "kind": kind}
-
-
-def text_of(rows, names):
-    return "\n".join([",".join(names)] + [",".join(row[name] for name in names) for row in rows]) + "\n"
-
-
 class Holdings(JobTest):
     job_text = JOB
     figures = FIGURES
@@ -72,7 +57,7 @@ class Holdings(JobTest):
         (self.folder / "parts").mkdir()
 
     def part(self, name, rows, names=None):
-        return self.write(f"parts/{name}", text_of(rows, names or NAMES))
+        return self.write(f"parts/{name}", text_of(rows, names or COLUMNS))
 
     def usual_parts(self):
         """Of very different sizes; two lack a class and a city, one has its columns in another order."""
@@ -133,7 +118,7 @@ class Holdings(JobTest):
         held = self.train("held", *keys)
         hashes = []
         for name, (one, other) in (("ab", halves), ("ba", reversed(halves))):
-            whole = self.write(f"{name}.csv", text_of(one + other, NAMES))
+            whole = self.write(f"{name}.csv", text_of(one + other))
             found = self.train(name, *keys, f'data.file="{whole}"', 'data.holdings=""')
             hashes.append(found["parameters_sha256"])
             self.assertNotEqual(found["job_sha256"], held["job_sha256"], "it is another job all the same")
@@ -153,7 +138,7 @@ class Holdings(JobTest):
 
     def test_test_rows_in_a_file_of_their_own_are_nobodys(self):
         self.usual_parts()
-        test = self.write("test.csv", text_of(things(90, 9), NAMES))
+        test = self.write("test.csv", text_of(things(90, 9)))
         first = self.train("first", "data.test_fraction=0", f'data.test_file="{test}"')
         self.expect_equal(self.train("more", "data.test_fraction=0", f'data.test_file="{test}"', "training.replicas=3"), first)
         judged = self.result_of("evaluate", "first/model.safetensors", test)
@@ -187,7 +172,7 @@ class Holdings(JobTest):
 
     def test_files_of_rows_have_their_columns_in_any_order_too(self):
         keys = ['data.missing="error"', "data.categorical=[]", 'data.ignore=["city"]']
-        for name, order in (("a", NAMES), ("b", ["weight", "city", "size", "kind"])):
+        for name, order in (("a", COLUMNS), ("b", ["weight", "city", "size", "kind"])):
             self.part(f"{name}.csv", [row | {"size": row["size"] or "0"} for row in things(150, ord(name))], order)
         first = self.train("first", *keys)
         (self.folder / "files").mkdir()

@@ -22,6 +22,7 @@ from cluster_run import Cluster, Node, free_ports, timeouts
 from command import CommandTest, main, rows_of_csv
 from patience import HANG
 from secured_cluster import make_certificates, tls_text
+from thing_rows import COLUMNS, text_of, things
 
 JOB = """[job]
 name = "home"
@@ -47,22 +48,7 @@ epochs = {epochs}
 evaluate_every = {every}
 metrics = ["auc", "macro-f1"]
 """
-COLUMNS = ["size", "city", "weight", "kind"]
 FIGURES = ("parameters_sha256", "job_sha256", "train_loss", "test_loss", "validation_loss", "steps", "test_accuracy")
-
-
-def things(count, seed, cities=("Bergen", "Oslo", "Rome"), kinds=("cat", "dog", "emu")):
-    """Rows whose kind follows from size, weight and city, more or less."""
-    chance = random.Random(seed)
-    for _ in range(count):
-        kind = chance.choice(kinds)
-        at = ["cat", "dog", "emu"].index(kind)
-        size = "" if chance.random() < 0.05 else f"{chance.gauss(2 * at, 1):.3f}"
-        yield {"size": size, "city": chance.choice(cities), "weight": f"{chance.gauss(-at, 1):.3f}", "kind": kind}
-
-
-def text_of(rows, names=COLUMNS, separator=","):
-    return "\n".join([separator.join(names)] + [separator.join(row[name] for name in names) for row in rows]) + "\n"
 
 
 class Home(Node):
