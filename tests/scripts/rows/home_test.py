@@ -237,6 +237,28 @@ class HomeRows(CommandTest):
             result = cluster.result()
         self.expect_twin(result, twin, cluster)
 
+    def test_a_holder_that_stays_away_is_replaced_by_its_copy_or_missed_by_name(self):
+        self.usual_rows()
+        self.write("right/north.csv", (self.folder / "main/north.csv").read_text())
+        epochs = 400
+        twin = self.twin(epochs, 50)
+        shapes = [("main", 1, 1, True), ("left", 1, 0, True), ("up", 1, 0, True), ("right", 1, 0, True)]
+        with self.cluster(self.nodes(*shapes), epochs, 50) as cluster:
+            self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
+            cluster.processes["right"].signal(signal.SIGKILL)
+            self.expect_twin(cluster.result(), twin, cluster)
+        shutil.rmtree(self.folder / "run")
+        with self.cluster(self.nodes(*shapes), 100_000, 50, join=6) as cluster:
+            self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
+            cluster.processes["up"].signal(signal.SIGKILL)
+            said = []  # while it stands still
+            cluster.wait_until(lambda: said.append(self.troupe("status", cluster.file, code=None).stdout)
+                               or "the rows of up" in said[-1])
+            self.assertIn("nobody here has the rows of up", said[-1], said)
+            self.assertIn("no process with the rows of up was there", cluster.result()["error"]["what"])
+            self.assertEqual(cluster.exit_codes(), {"main": 69, "left": 69, "up": -signal.SIGKILL, "right": 69},
+                             cluster.messages())
+
     def test_members_train_at_home_and_are_merged_whoever_is_killed(self):
         self.share("north.csv", things(900, 1), "main")
         self.share("south.csv", things(230, 2, ["Rome"], ["cat", "dog"]), "left")
