@@ -190,20 +190,26 @@ int follow(const chosen_node& here, const node_arguments& arguments) {
     arguments.run, here.cluster.job.value, here.self().name, {false, is_launched}};
   if (!is_launched) // else the director takes it in
     records.take_in();
-  training_inputs inputs{};
-  inputs.trace = records.trace();
-  inputs.on_news = [&](const std::string& line) {
+  const auto on_news = [&](const std::string& line) {
     if (!arguments.run.quiet)
       log_news(line);
   };
-  inputs.stop_requested = [] { return stop_signal() != 0; };
-  try {
+  const auto begin = [&] {
+    training_inputs inputs{};
+    inputs.trace = records.trace();
+    inputs.on_news = on_news;
+    inputs.stop_requested = [] { return stop_signal() != 0; };
     const auto x = with_key(here.cluster.job.value);
     inputs.data = load_rows(here, arguments, x, inputs.table);
     const auto resolved = resolve(x, shape_of(*inputs.data), std::thread::hardware_concurrency());
     require_trainable(resolved, *inputs.data, place_before_start(here, arguments));
-    const auto on_news = inputs.on_news;
-    on_news(take_part(here, arguments, x, std::move(inputs)).reason);
+    return take_part(here, arguments, x, std::move(inputs));
+  };
+  try {
+    auto end = begin();
+    for (; end.agrees_anew; end = begin())
+      on_news(end.reason + ": agrees again");
+    on_news(end.reason);
   } catch (const failure& error) {
     throw_with_place(error, here.cluster.job);
   }

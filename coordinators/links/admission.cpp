@@ -190,6 +190,10 @@ verdict run_is_over(const std::string& how) {
   return refuse(refusal_code::finished, how);
 }
 
+verdict agree_on_rows_first() {
+  return refuse(refusal_code::agree_first, "the nodes have not agreed on their rows");
+}
+
 verdict name_not_free_yet(const std::string& name) {
   return {verdict_kind::later,
           "the last process with the name " + shown_fact(name) + " is not known to be lost yet",

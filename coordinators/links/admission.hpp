@@ -50,6 +50,7 @@ enum class verdict_kind : uint8_t { admitted, later, refused };
 enum class refusal_code : uint8_t {
   finished = 0,       ///< the run is over, and ended well
   unavailable = 69,   ///< it cannot take part now
+  agree_first = 75,   ///< the nodes agree on their rows: it tells of its own, and comes again
   mismatch = 76,      ///< versions, jobs, data, or arithmetics differ
   no_permission = 77, ///< it is not the process that it should be
 };
@@ -86,6 +87,9 @@ verdict name_in_use(const std::string& name);
 
 /// The verdict for every process that comes when the run is over; `how` in words.
 verdict run_is_over(const std::string& how);
+
+/// The verdict for every process that would join before the nodes have agreed on their rows.
+verdict agree_on_rows_first();
 
 /// The verdict while the name's holder no longer answers but is not known to be lost.
 verdict name_not_free_yet(const std::string& name);

@@ -310,6 +310,9 @@ void gate_loop::open(uint64_t ticket) {
                    x.dialled.has_value(),
                    std::make_shared<channel>(std::move(x.line)),
                    x.dialled ? x.hello->mine().carrier : x.hello->peer()->carrier};
+  if (news.carrier == 0)
+    for (auto& dialled : dials_)
+      dialled.is_linked = dialled.is_linked || dialled.target.name == news.peer.node;
   connections_.erase(ticket);
   tell_(std::move(news));
 }
@@ -341,8 +344,11 @@ void gate_loop::conclude(uint64_t ticket, const verdict& given, moment now) {
     auto& dialled = dials_[*x.dialled];
     if (x.hello && x.hello->peer()) // the process was there: try no other address
       dialled.addresses.clear();
-    if (outcome == nothing_differs())
+    if (outcome == nothing_differs() && dialled.is_linked)
       dialled.clock.give_up();
+    else if (outcome ==
+             nothing_differs()) // until it dials: it may have been started again meanwhile
+      dialled.clock.on_lost(now + options_.dial_delay_max);
     else
       fail_dial(*x.dialled, outcome.reason, now);
   }

@@ -179,8 +179,10 @@ void gate_loop::on_dial_again(const std::string& name, uint64_t carrier) {
   };
   if (carrier == 0) {
     for (auto& x : dials_)
-      if (x.target.name == name && x.carrier == 0)
+      if (x.target.name == name && x.carrier == 0) {
+        x.is_linked = false;
         x.clock.on_lost(clock_now());
+      }
     return;
   }
   auto found = of_name(true);

@@ -75,6 +75,7 @@ private:
     std::vector<socket_address> addresses; ///< of this attempt, those not tried yet
     std::string problem;                   ///< why the last one failed
     uint64_t carrier = 0;                  ///< its token; 0: dialled for a link
+    bool is_linked = false;                ///< a link with the name is open: nothing to compare
   };
   using connection = gate_connection;
   using stage = gate_connection::stage;

@@ -58,7 +58,8 @@ constexpr std::array verdict_names{std::pair{verdict_kind::admitted, "admitted"}
                                    std::pair{verdict_kind::later, "later"},
                                    std::pair{verdict_kind::refused, "refused"}};
 constexpr std::array refusal_codes{refusal_code::finished, refusal_code::unavailable,
-                                   refusal_code::mismatch, refusal_code::no_permission};
+                                   refusal_code::agree_first, refusal_code::mismatch,
+                                   refusal_code::no_permission};
 
 /// True if every field is there. Another protocol may have other fields: then reads the known ones.
 bool read_facts(const json& object, process_facts& facts) {
@@ -321,9 +322,10 @@ void greeting::turn_away(const verdict& why) {
 
 // Only a process that could take part learns that the run is over.
 verdict greeting::or_over(const verdict& found) const {
-  const bool is_later =
-    over_ && over_->kind == verdict_kind::later; // whatever it is, there is nothing to compare yet
-  return over_ && (is_later || found.is_admitted()) ? *over_ : found;
+  // While rows are agreed on, and right after, there is nothing to compare yet.
+  const bool is_early =
+    over_ && (over_->kind == verdict_kind::later || *over_ == agree_on_rows_first());
+  return over_ && (is_early || found.is_admitted()) ? *over_ : found;
 }
 
 void greeting::on_answer(const verdict& answer) {

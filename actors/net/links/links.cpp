@@ -325,16 +325,17 @@ void links_state::on_tick() {
   for (const auto ticket : names_.overdue(now))
     forget(ticket, "it has stalled");
   if (const auto why = watch_ ? watch_->overdue(now) : std::nullopt)
-    end(static_cast<uint8_t>(refusal_code::unavailable), *why);
+    end(static_cast<uint8_t>(refusal_code::unavailable), *why,
+        "start the director, or raise timeouts.join");
   else if (watch_)
     tell_waits(now);
 }
 
-void links_state::end(uint8_t code, const std::string& reason) {
+void links_state::end(uint8_t code, const std::string& reason, const std::string& hint) {
   if (is_over_)
     return;
   is_over_ = true;
-  self_->send(options_.observer, process_news{reason, true, code});
+  self_->send(options_.observer, process_news{reason, true, code, hint});
 }
 
 local_links_actor::behavior_type links(self_pointer<local_links_actor, links_state> self,

@@ -136,7 +136,7 @@ private:
   void tell_waits(moment now);
   void say(const std::string& line);
   void say_of_strangers(const std::string& what, const std::string& why);
-  void end(uint8_t code, const std::string& reason);
+  void end(uint8_t code, const std::string& reason, const std::string& hint = {});
   void confirm_end();
 
   local_links_actor::pointer self_;

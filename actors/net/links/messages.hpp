@@ -73,7 +73,8 @@ struct gate_event {
 struct process_news {
   std::string line;
   bool is_end = false;
-  uint8_t code = 0; ///< at the end: a failure_code; 0: it ended well
+  uint8_t code = 0;      ///< at the end: a failure_code, or a refusal_code; 0: it ended well
+  std::string hint = {}; ///< at a bad end
 };
 
 /// Node -> its links: the newest view, and what this life of the process does in it. Never crosses a wire.

@@ -376,10 +376,7 @@ void networked_process::parts::take_down(const caf::down_msg& news) {
 void networked_process::parts::throw_if_ended_badly() const {
   if (!end_ || end_->code == 0)
     return;
-  const auto code = static_cast<failure_code>(end_->code);
-  throw failure(code, end_->line, options.own_name,
-                code == failure_code::unavailable ? "start the director, or raise timeouts.join"
-                                                  : "");
+  throw failure(static_cast<failure_code>(end_->code), end_->line, options.own_name, end_->hint);
 }
 
 networked_end networked_process::parts::wait_here() {
@@ -395,6 +392,8 @@ networked_end networked_process::parts::wait_here() {
     if (!end_ && leaving_.is_due(*run_stops_, now))
       return {std::nullopt, "left on request"};
   }
+  if (end_->code == static_cast<uint8_t>(refusal_code::agree_first))
+    return {std::nullopt, end_->line, true};
   throw_if_ended_badly();
   return {std::nullopt, end_->line};
 }

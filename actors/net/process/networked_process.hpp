@@ -27,6 +27,9 @@ namespace troupe {
 struct networked_end {
   std::optional<training_result> training; ///< on the director only
   std::string reason;                      ///< in words: "finished", "left on request"
+  /// The director has started anew, without the table of rows that nodes have: this node agrees on
+  /// it again (home_rows.hpp), and then takes part as a new process.
+  bool agrees_anew = false;
 };
 
 /// Sets CAF's middleman, heartbeats, timeouts and fairness for nodes, and adds Troupe's message

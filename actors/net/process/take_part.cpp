@@ -26,10 +26,8 @@ job resolve_for(const cluster_plan& plan, const std::string& own_name, job x,
   return resolved;
 }
 
-} // namespace
-
-networked_end take_part(caf::actor_system& system, const job& given, const cluster_plan& plan,
-                        const std::string& own_name, const take_part_options& options) {
+networked_end take_part_once(caf::actor_system& system, const job& given, const cluster_plan& plan,
+                             const std::string& own_name, const take_part_options& options) {
   auto x = given;
   x.data.at_nodes = plan.has_holders();
   networked_options here;
@@ -54,6 +52,17 @@ networked_end take_part(caf::actor_system& system, const job& given, const clust
   here.stop_requested = options.stop_requested;
   networked_process process{system, std::move(here)};
   return process.wait();
+}
+
+} // namespace
+
+networked_end take_part(caf::actor_system& system, const job& given, const cluster_plan& plan,
+                        const std::string& own_name, const take_part_options& options) {
+  auto end = take_part_once(system, given, plan, own_name, options);
+  for (; end.agrees_anew; end = take_part_once(system, given, plan, own_name, options))
+    if (options.on_news)
+      options.on_news(end.reason + ": agrees again");
+  return end;
 }
 
 } // namespace troupe

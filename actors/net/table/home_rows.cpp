@@ -24,8 +24,6 @@ namespace {
 /// Between two visits of a node. Doubled, training begins later by as much, twice.
 constexpr milliseconds visit_interval{50};
 
-constexpr const char* no_table_yet = "the nodes have not agreed on their rows";
-
 /// Who has rows, as the plan says.
 std::vector<std::string> holders_in(const cluster_plan& plan) {
   std::vector<std::string> result;
@@ -132,6 +130,11 @@ private:
 
 // ---- The director's side ----
 
+/// Of a director that has the table, and does not train yet.
+verdict begins_soon() {
+  return {verdict_kind::later, "it has agreed on the rows, and begins", refusal_code::unavailable};
+}
+
 gate_options gate_for_visits(const home_rows_options& options) {
   gate_options result;
   result.facts.version = TROUPE_VERSION;
@@ -140,7 +143,7 @@ gate_options gate_for_visits(const home_rows_options& options) {
   result.facts.process = "a run that begins";
   result.plan = options.plan;
   result.tls = options.tls;
-  result.over = verdict{verdict_kind::later, no_table_yet, refusal_code::unavailable};
+  result.over = agree_on_rows_first();
   if (options.inherited_listen_fd >= 0)
     result.inherited_listen_fd = ::dup(options.inherited_listen_fd);
   const auto& here = node_of(options.plan, options.own_name);
@@ -198,13 +201,16 @@ private:
   void answer(const visitor_news& visitor) {
     const auto& what = visitor.what;
     if (what.what != "table")
-      return door_.answer_visit(visitor.ticket, visit_refusal({verdict_kind::refused, no_table_yet,
-                                                               refusal_code::unavailable}));
+      return door_.answer_visit(visitor.ticket,
+                                visit_refusal({verdict_kind::refused, agree_on_rows_first().reason,
+                                               refusal_code::unavailable}));
     const std::lock_guard guard{mutex_};
     const auto answer = agreement_.on_card(what.node, what.card);
     seen_.insert(what.node);
     if (agreement_.is_over())
       served_.insert(what.node);
+    if (agreement_.table())
+      door_.close(begins_soon()); // whoever has the table may join
     door_.answer_visit(visitor.ticket, visit_answer(answer));
     changed_.notify_all();
   }

@@ -237,6 +237,25 @@ class HomeRows(CommandTest):
             result = cluster.result()
         self.expect_twin(result, twin, cluster)
 
+    def test_a_director_that_has_lost_the_table_agrees_anew_with_nodes_that_have_joined(self):
+        self.usual_rows()
+        epochs = 400
+        twin = self.twin(epochs, 50)
+        shapes = [("left", 1, 0, True), ("main", 1, 1, True), ("up", 1, 0, True), ("right", 1, 0, False)]
+        for early in (True, False):
+            with self.cluster(self.nodes(*shapes), epochs, 50) as cluster:
+                if early:  # some have the table, and wait for it to begin
+                    cluster.wait_until(lambda: "linked with" in cluster.messages())
+                else:
+                    self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
+                cluster.director().signal(signal.SIGKILL)
+                cluster.director().end(HANG)
+                cluster.start("main", "--overwrite")
+                self.expect_twin(cluster.result(), twin, cluster)
+            for name in () if early else ("left", "up", "right"):
+                self.assertRegex(cluster.messages(), f"{name}: .*the nodes have not agreed on their rows: agrees again")
+            shutil.rmtree(self.folder / "run")
+
     def test_a_holder_that_stays_away_is_replaced_by_its_copy_or_missed_by_name(self):
         self.usual_rows()
         self.write("right/north.csv", (self.folder / "main/north.csv").read_text())
@@ -258,6 +277,7 @@ class HomeRows(CommandTest):
             self.assertIn("no process with the rows of up was there", cluster.result()["error"]["what"])
             self.assertEqual(cluster.exit_codes(), {"main": 69, "left": 69, "up": -signal.SIGKILL, "right": 69},
                              cluster.messages())
+            self.assertNotIn("start the director", cluster.messages())
 
     def test_members_train_at_home_and_are_merged_whoever_is_killed(self):
         self.share("north.csv", things(900, 1), "main")
