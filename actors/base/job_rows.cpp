@@ -57,7 +57,7 @@ std::vector<size_t> job_rows::numbers(uint64_t step, size_t slice) const {
   if (lanes_)
     return lanes_->numbers(step, slice);
   const auto positions = plan_.rows_of_slice(step, slice);
-  const auto& [begin, orders] = order_of(slice);
+  const auto& [begin, orders] = order_of(step, slice);
   const auto order = orders.of(plan_.epoch_of(step));
   std::vector<size_t> result;
   for (auto at = positions.begin; at < positions.end; ++at)
@@ -67,7 +67,7 @@ std::vector<size_t> job_rows::numbers(uint64_t step, size_t slice) const {
 
 batch job_rows::by_order(uint64_t step, size_t slice, batch_reader& reader) const {
   const auto positions = plan_.rows_of_slice(step, slice);
-  const auto& [begin, orders] = order_of(slice);
+  const auto& [begin, orders] = order_of(step, slice);
   const auto order = orders.of(plan_.epoch_of(step));
   if (!order)
     return rows_.train->range(begin + positions.begin, positions.size(), reader);
@@ -89,7 +89,7 @@ batch job_rows::of_chunk(size_t chunk, batch_reader& reader) const {
 std::vector<size_t> row_namer::rows_of(uint64_t step, size_t slice) const {
   auto numbers = rows->numbers(step, slice);
   if (!holdings.empty()) {
-    const auto own = rows->plan().holding_of(slice);
+    const auto own = rows->plan().holding_of(step, slice);
     size_t begin = 0;
     for (size_t i = 0; i < own; ++i)
       begin += holdings[i].size.train;
@@ -135,7 +135,7 @@ std::string row_namer::words(uint64_t first_step, uint64_t step_count,
   std::map<size_t, std::vector<size_t>> found; // by holding
   for (auto step = first_step; step < first_step + step_count; ++step)
     for (const auto slice : slices) {
-      auto& some = found[rows->plan().holding_of(slice)];
+      auto& some = found[rows->plan().holding_of(step, slice)];
       for (const auto row : rows_of(step, slice))
         some.push_back(row);
     }

@@ -144,9 +144,10 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
     server.hooks = options.hooks;
     server.saved = server_state_of(resolved);
     server.checkpoint_every = given.checkpoint_every;
-    server.roster = {{resolved.runtime.attempts, given.lost_patience},
-                     std::chrono::seconds{resolved.runtime.lease},
-                     homes_of(holders, options.plan, server.rows, sizes)};
+    server.roster = {
+      {resolved.runtime.attempts, given.lost_patience},
+      std::chrono::seconds{resolved.runtime.lease},
+      homes_of(holders, options.plan, !is_reproducible(training), server.rows, sizes)};
     server.rows_of = rows_;
     server.trace = ring_of(trace, "server", "result", "task");
     local_.add(system.spawn(parameter_server, server));

@@ -70,10 +70,13 @@ std::vector<std::string> holding_texts(const std::vector<held_rows>& holdings,
   for (size_t i = 0; i < std::min(holdings.size(), holdings_shown_max); ++i) {
     const auto& name = holdings[i].name;
     const auto& size = holdings[i].size;
-    auto what =
-      shown_text(name) + ": " + plural(size.train, "row") + " to train on, in " +
-      std::to_string(plan.holdings.empty() ? plan.slice_count : plan.holdings[i].slices.size()) +
-      " of " + plural(plan.slice_count, "slice");
+    const auto part = plan.has_held_steps()   ? plan.steps_of(i)
+                      : plan.holdings.empty() ? plan.slice_count
+                                              : plan.holdings[i].slices.size();
+    auto what = shown_text(name) + ": " + plural(size.train, "row") + " to train on, in " +
+                std::to_string(part) + " of " +
+                (plan.has_held_steps() ? plural(plan.steps_in_epoch(), "step") + " an epoch"
+                                       : plural(plan.slice_count, "slice"));
     if (size.validation > 0)
       what += "; " + std::to_string(size.validation) + " for validation";
     if (size.test > 0)

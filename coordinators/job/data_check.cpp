@@ -248,8 +248,11 @@ void check_holdings(problem_list& check, const job& x) {
   refuse(is_federated(x.training), "federated training has clients, not holdings",
          "use federated.partition = { files = \"clients/*.csv\" }");
   refuse(solves(x), "a solver looks at all rows together", "use lbfgs");
-  refuse(!is_reproducible(x.training), "holdings are trained on in synchronous steps, or rounds",
-         "leave training.consistency out");
+  using enum consistency_kind;
+  const auto consistency = x.training.consistency;
+  refuse(consistency == bounded || consistency == half_synchronous,
+         "nodes with fewer rows take part in fewer steps, and others would wait for them",
+         "use training.consistency = \"asynchronous\", or leave it out");
   refuse(by_lanes(x), "holdings are shuffled row by row", "leave data.shuffle out");
   refuse(!x.data.labels_file.empty(), "each file has its labels beside it, by its name",
          "leave data.labels_file out");

@@ -249,7 +249,7 @@ void check_holdings(problem_list& check, const job& resolved, const data_shape& 
   const auto holdings = shape.held.sizes.size();
   if (holdings < 2)
     return;
-  check.require(*resolved.training.slices >= holdings,
+  check.require(!is_reproducible(resolved.training) || *resolved.training.slices >= holdings,
                 resolved.training.members ? "training.members" : "training.slices",
                 "each of the " + std::to_string(holdings) +
                   " holdings has a slice of each step at least",

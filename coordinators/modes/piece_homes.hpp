@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -24,12 +25,26 @@ struct chunk_group {
 };
 
 struct piece_homes {
-  row_holders holders{};             ///< empty: all may be given everything
-  std::vector<size_t> of_piece{};    ///< the holding of each piece
+  row_holders holders{}; ///< empty: all may be given everything
+  timeline plan{};
+  bool are_steps = false;            ///< pieces are steps of the plan, else the slices of each
   std::vector<chunk_group> chunks{}; ///< of evaluations, in order
 
   bool may_take(std::string_view process, uint64_t piece) const {
-    return holders.empty() || holders.of(process) == of_piece.at(static_cast<size_t>(piece));
+    if (holders.empty())
+      return true;
+    const auto holding =
+      are_steps ? plan.holding_of(piece, 0) : plan.holding_of_slice(static_cast<size_t>(piece));
+    return holders.of(process) == holding;
+  }
+  /// Pieces below it may be begun, where the lowest that is not done is `lowest`. A small holding's steps are not all
+  /// trained at once, before the others': they stand over the epoch. Each trainer may be a few ahead, so that those who
+  /// are equally fast wait for nobody.
+  uint64_t end(uint64_t lowest, size_t trainer_count) const {
+    constexpr uint64_t steps_ahead = 4;
+    return holders.empty() ? std::numeric_limits<uint64_t>::max()
+           : are_steps     ? lowest + steps_ahead * std::max<size_t>(trainer_count, 1)
+                           : plan.slice_count;
   }
   bool may_judge(std::string_view process, const index_range& wanted) const {
     for (const auto& group : chunks)
@@ -41,15 +56,11 @@ struct piece_homes {
   friend bool operator==(const piece_homes&, const piece_homes&) = default;
 };
 
-/// Of pieces that are slices, one each.
-inline piece_homes homes_of(const row_holders& holders, const timeline& plan,
+inline piece_homes homes_of(const row_holders& holders, const timeline& plan, bool are_steps,
                             const evaluation_rows& rows, const std::vector<holding_size>& sizes) {
-  piece_homes result;
+  piece_homes result{holders, plan, are_steps};
   if (holders.empty())
     return result;
-  result.holders = holders;
-  for (size_t slice = 0; slice < plan.slice_count; ++slice)
-    result.of_piece.push_back(plan.holding_of(slice));
   size_t begin = 0;
   const auto add = [&](const chunked_rows& part, size_t holding_size::*own) {
     const bool are_theirs = std::ranges::any_of(sizes, [&](const auto& x) { return x.*own > 0; });

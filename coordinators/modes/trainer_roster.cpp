@@ -3,6 +3,7 @@
 #include "coordinators/step/placement.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -102,11 +103,14 @@ std::set<uint64_t>::const_iterator trainer_roster::next_returned(size_t place, m
 uint64_t trainer_roster::next_piece(size_t place, moment now) const {
   if (const auto back = next_returned(place, now); back != returned_.end())
     return *back;
+  auto lowest = returned_.empty() ? begun_count_ : std::min(*returned_.begin(), begun_count_);
+  for (const auto& x : places_)
+    lowest = std::min(lowest, x.task ? x.task->piece : lowest);
+  const auto end = options_.homes.end(lowest, living_count());
   auto piece = begun_count_;
-  const auto count = options_.homes.of_piece.size();
-  while (piece < count && !options_.homes.may_take(places_[place].who.process, piece))
+  while (piece < end && !options_.homes.may_take(places_[place].who.process, piece))
     ++piece;
-  return piece;
+  return piece < end ? piece : std::numeric_limits<uint64_t>::max();
 }
 
 bool trainer_roster::has_work(size_t place, uint64_t limit, moment now) const {

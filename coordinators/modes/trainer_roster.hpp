@@ -193,7 +193,7 @@ public:
   /// are counted as refused.
   bool finish(size_t place, const work_task& task, moment now, std::chrono::nanoseconds computed);
 
-  /// The piece that `take` would give a place.
+  /// The piece that `take` would give a place; the largest number where there is none for it yet.
   uint64_t next_piece(size_t place, moment now) const;
 
   /// Pieces are counted from 0 again, or those below `first` are done. Throws std::logic_error while

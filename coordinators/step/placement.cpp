@@ -33,14 +33,14 @@ std::vector<index_range> chunks_of_group(const std::vector<index_range>& slices,
       ++replica_count;
     }
   const auto& mine = slices.at(own);
-  const auto holding = plan.holding_of(mine.begin);
+  const auto holding = plan.holding_of_slice(mine.begin);
   const auto is_of = [&](const index_range& x, size_t other) {
     return plan.holdings[other].slices.contains(x);
   };
   const bool are_at_home =
     !plan.holdings.empty() && (rows.test.is_held() || rows.validation.is_held()) &&
     groups.size() == replica_count && std::ranges::all_of(groups, [&](const index_range& x) {
-      return is_of(x, plan.holding_of(x.begin));
+      return is_of(x, plan.holding_of_slice(x.begin));
     });
   if (!are_at_home) {
     const auto place = static_cast<size_t>(std::distance(groups.begin(), groups.find(mine)));

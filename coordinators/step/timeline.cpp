@@ -15,8 +15,12 @@ __extension__ using wide = unsigned __int128;
 } // namespace
 
 std::vector<holding_lanes> share_slices(const std::vector<size_t>& row_counts, size_t slice_count) {
-  if (row_counts.size() > slice_count)
-    return {};
+  std::vector<holding_lanes> result;
+  if (row_counts.size() > slice_count) {
+    for (const auto rows : row_counts)
+      result.push_back({rows});
+    return result;
+  }
   std::vector<size_t> counts(row_counts.size(), 1);
   // Longest lanes first, then the first holding.
   const auto comes_later = [&](size_t a, size_t b) {
@@ -32,7 +36,6 @@ std::vector<holding_lanes> share_slices(const std::vector<size_t>& row_counts, s
     ++counts[longest];
     next.push(longest);
   }
-  std::vector<holding_lanes> result;
   size_t begin = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
     result.push_back({row_counts[i], {begin, begin + counts[i]}});
@@ -42,7 +45,54 @@ std::vector<holding_lanes> share_slices(const std::vector<size_t>& row_counts, s
 }
 
 uint64_t timeline::steps_in_epoch() const {
-  return (row_count + batch_size - 1) / batch_size;
+  if (!has_held_steps())
+    return (row_count + batch_size - 1) / batch_size;
+  uint64_t result = 0;
+  for (size_t i = 0; i < holdings.size(); ++i)
+    result += steps_of(i);
+  return result;
+}
+
+uint64_t timeline::steps_of(size_t holding) const {
+  return (holdings[holding].row_count + batch_size - 1) / batch_size;
+}
+
+// Of a holding with k steps, those before (2 j + 1) / (2 K) have numbers i with (2 i + 1) K < (2 j + 1) k.
+uint64_t timeline::place_of(const held_step& x) const {
+  const wide all = steps_of(x.holding);
+  uint64_t result = 0;
+  for (size_t i = 0; i < holdings.size(); ++i) {
+    const bool is_first = i < x.holding; // where two stand together
+    result += static_cast<uint64_t>(
+      (wide{2 * x.number + 1} * steps_of(i) + all - (is_first ? 0 : 1)) / (2 * all));
+  }
+  return result;
+}
+
+// All that stand before a step's place are as many as its share of the epoch, to half a step a holding.
+uint64_t timeline::steps_of_before(size_t holding, uint64_t count) const {
+  const auto all = steps_in_epoch(), own = steps_of(holding);
+  const auto near = static_cast<uint64_t>(wide{count} * own / all);
+  const auto off = static_cast<uint64_t>(wide{own} * (holdings.size() + 2) / (2 * all)) + 1;
+  auto begin = near - std::min(near, off), end = std::min(own, near + off);
+  while (begin < end) {
+    const auto middle = begin + (end - begin) / 2;
+    if (place_of({holding, middle}) < count)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+held_step timeline::held_step_at(uint64_t step) const {
+  const auto place = step % steps_in_epoch();
+  for (size_t i = 0; i < holdings.size(); ++i) {
+    const held_step found{i, steps_of_before(i, place)};
+    if (found.number < steps_of(i) && place_of(found) == place)
+      return found;
+  }
+  return {}; // not reached: the places of all steps are 0, 1, .. in some order
 }
 
 uint64_t timeline::version_after_epochs() const {
@@ -55,6 +105,11 @@ uint64_t timeline::last_version() const {
 }
 
 index_range timeline::rows_of(uint64_t step) const {
+  if (has_held_steps()) {
+    const auto [holding, number] = held_step_at(step);
+    const size_t begin = static_cast<size_t>(number) * batch_size;
+    return {begin, std::min(begin + batch_size, holdings[holding].row_count)};
+  }
   const size_t begin = static_cast<size_t>(step % steps_in_epoch()) * batch_size;
   return {begin, std::min(begin + batch_size, row_count)};
 }
@@ -63,7 +118,12 @@ uint64_t timeline::rows_before(uint64_t version) const {
   const auto steps = steps_in_epoch();
   const auto whole = saturated_product(version / steps, row_count);
   uint64_t rest = version % steps * batch_size; // less than an epoch's rows
-  if (!holdings.empty() && rest > 0) {
+  if (has_held_steps()) {
+    rest = 0;
+    for (size_t i = 0; i < holdings.size(); ++i)
+      rest +=
+        std::min<uint64_t>(steps_of_before(i, version % steps) * batch_size, holdings[i].row_count);
+  } else if (!holdings.empty() && rest > 0) {
     rest = 0;
     for (size_t slice = 0; slice < slice_count; ++slice)
       rest += rows_of_slice(version, slice).begin - lane_of(slice).begin;
@@ -73,7 +133,7 @@ uint64_t timeline::rows_before(uint64_t version) const {
 
 index_range timeline::rows_of_slice(uint64_t step, size_t slice) const {
   const auto rows = rows_of(step);
-  if (!holdings.empty()) {
+  if (!holdings.empty() && !has_held_steps()) {
     const auto lane = lane_of(slice);
     const auto given = [&](size_t rows_before) {
       const auto scaled = wide{lane.size()} * rows_before * slice_count + wide{slice} * row_count;
@@ -92,14 +152,18 @@ bool timeline::is_whole(uint64_t step) const {
   return true;
 }
 
-size_t timeline::holding_of(size_t slice) const {
+size_t timeline::holding_of(uint64_t step, size_t slice) const {
+  return has_held_steps() ? held_step_at(step).holding : holding_of_slice(slice);
+}
+
+size_t timeline::holding_of_slice(size_t slice) const {
   const auto after = std::ranges::upper_bound(
     holdings, slice, {}, [](const holding_lanes& x) { return x.slices.begin; });
   return after == holdings.begin() ? 0 : static_cast<size_t>(after - holdings.begin()) - 1;
 }
 
 index_range timeline::lane_of(size_t slice) const {
-  const auto& [rows, slices] = holdings.at(holding_of(slice));
+  const auto& [rows, slices] = holdings.at(holding_of_slice(slice));
   const auto lane = slice - slices.begin;
   return {lane * rows / slices.size(), (lane + 1) * rows / slices.size()};
 }

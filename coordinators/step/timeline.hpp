@@ -13,6 +13,9 @@
 //
 // so all lanes end together with the epoch, and of equal ones a step takes batch_size rows exactly (Hermite's
 // identity); of others it takes less than S rows more or fewer.
+//
+// With fewer slices than holdings each step is of one holding: of its K steps of an epoch, ceil(rows / batch size), the
+// j-th (from 0) stands at (2 j + 1) / (2 K) of the epoch. Where two stand together the first holding is first.
 
 #pragma once
 
@@ -29,14 +32,22 @@ namespace troupe {
 /// Rows that are trained on by some slices alone, and by these alone.
 struct holding_lanes {
   size_t row_count = 0; ///< training rows, >= 1
-  index_range slices;   ///< of each step, >= 1
+  index_range slices{}; ///< of each step; none: some steps are of it alone
 
   friend bool operator==(const holding_lanes&, const holding_lanes&) = default;
 };
 
 /// `slice_count` slices for holdings of so many rows: one at least for each, and each further one for the holding whose
-/// lanes are the longest, of equal ones for the first. Fewer slices than holdings: nothing.
+/// lanes are the longest, of equal ones for the first. Fewer slices than holdings: steps of one holding each.
 std::vector<holding_lanes> share_slices(const std::vector<size_t>& row_counts, size_t slice_count);
+
+/// A step that one holding's rows make.
+struct held_step {
+  size_t holding = 0;
+  uint64_t number = 0; ///< of those of the holding in an epoch
+
+  friend bool operator==(const held_step&, const held_step&) = default;
+};
 
 struct timeline {
   size_t row_count = 1;                  ///< training rows, >= 1
@@ -55,7 +66,8 @@ struct timeline {
   uint64_t last_version() const;
   /// The epoch of a step, from 0.
   uint64_t epoch_of(uint64_t step) const { return step / steps_in_epoch(); }
-  /// Positions in the epoch's order that a step trains on; where rows lie in holdings, in proportion.
+  /// Positions in the epoch's order that a step trains on; where rows lie in holdings, in proportion. Of a step of one
+  /// holding, in that holding's order.
   index_range rows_of(uint64_t step) const;
   /// Training rows of the steps before `version`, each row once a step that trains on it; the
   /// largest number when that is beyond counting.
@@ -65,9 +77,14 @@ struct timeline {
   index_range rows_of_slice(uint64_t step, size_t slice) const;
   /// Whether all slices of a step have rows.
   bool is_whole(uint64_t step) const;
-  /// The holding of a slice; 0 where rows lie in none.
-  size_t holding_of(size_t slice) const;
-  /// Positions in the order of a slice's holding that it trains on in an epoch.
+  /// Whether each step is of one holding, and how many of an epoch are of this one.
+  bool has_held_steps() const { return holdings.size() > slice_count; }
+  uint64_t steps_of(size_t holding) const;
+  /// The holding of a slice of a step; 0 where rows lie in none.
+  size_t holding_of(uint64_t step, size_t slice) const;
+  /// Of a slice of any step, where all steps have rows of all holdings.
+  size_t holding_of_slice(size_t slice) const;
+  /// Positions in the order of a slice's holding that it trains on in an epoch, where all steps have some.
   index_range lane_of(size_t slice) const;
   bool slice_exists(uint64_t step, size_t slice) const {
     return !rows_of_slice(step, slice).empty();
@@ -89,6 +106,13 @@ struct timeline {
   uint64_t next_evaluation(uint64_t version) const;
 
   friend bool operator==(const timeline&, const timeline&) = default;
+
+private:
+  /// The number in its epoch of a holding's step.
+  uint64_t place_of(const held_step& x) const;
+  /// How many of the first `count` steps of an epoch are of a holding.
+  uint64_t steps_of_before(size_t holding, uint64_t count) const;
+  held_step held_step_at(uint64_t step) const;
 };
 
 /// Every replica evaluates rows in chunks of this many: equal work, equal shapes.

@@ -81,7 +81,7 @@ inline constexpr size_t split_workload_count = 5;
 /// Behind these: federated rounds.
 inline constexpr size_t federated_workload_count = 2;
 /// Behind these: machines with rows of their own. Their twin is one process with all rows.
-inline constexpr size_t home_workload_count = 4;
+inline constexpr size_t home_workload_count = 5;
 
 /// The last ones: a parameter server decides, and several processes own the parameters.
 inline constexpr size_t span_workload_count = 6;

@@ -47,11 +47,12 @@ std::vector<std::pair<size_t, uint64_t>> given(trainer_roster& x) {
 
 using shares = std::vector<std::pair<size_t, uint64_t>>;
 
-// Pieces 0 and 2 are of north's rows, 1 and 3 of south's; chunks 0 and 1 likewise, and chunk 2 is nobody's.
+// Pieces 0 and 1 are of north's rows, 2 and 3 of south's; chunk 0 is north's, 1 south's, and 2 nobody's.
 roster_options of_two_holdings() {
   roster_options result;
   result.homes.holders = {{{0, 2}, {2, 4}}, {{"north", 0}, {"south", 1}}};
-  result.homes.of_piece = {0, 1, 0, 1};
+  result.homes.plan = {.row_count = 40, .batch_size = 10, .slice_count = 4, .step_limit = {}};
+  result.homes.plan.holdings = {{20, {0, 2}}, {20, {2, 4}}};
   result.homes.chunks = {{{0, 1}, 0}, {{1, 2}, 1}, {{2, 3}}};
   return result;
 }
@@ -59,8 +60,8 @@ roster_options of_two_holdings() {
 TEST(trainer_roster, gives_pieces_to_who_has_their_rows_and_passes_over_the_others) {
   trainer_roster x{of_two_holdings()};
   const auto south = x.join(1, {"south", 0});
-  EXPECT_EQ(x.take(south, 1, at(0)), 1u);
-  x.finish(south, {1, 1}, at(1), {});
+  EXPECT_EQ(x.take(south, 1, at(0)), 2u);
+  x.finish(south, {1, 2}, at(1), {});
   EXPECT_EQ(x.take(south, 2, at(1)), 3u);
   x.finish(south, {2, 3}, at(2), {});
   EXPECT_FALSE(x.has_work(south, 4, at(2))) << "what is left is north's";
@@ -73,9 +74,45 @@ TEST(trainer_roster, gives_pieces_to_who_has_their_rows_and_passes_over_the_othe
   const auto again = x.join(4, {"north", 1});
   EXPECT_EQ(x.take(again, 4, at(9)), 0u);
   x.finish(again, {4, 0}, at(9), {});
-  EXPECT_EQ(x.take(again, 5, at(9)), 2u);
-  x.finish(again, {5, 2}, at(9), {});
+  EXPECT_EQ(x.take(again, 5, at(9)), 1u);
+  x.finish(again, {5, 1}, at(9), {});
   EXPECT_NO_THROW(x.start_anew());
+}
+
+// Of 12 steps an epoch south has the third, seventh and eleventh.
+TEST(trainer_roster, a_small_holdings_steps_are_not_all_taken_before_the_others) {
+  roster_options options;
+  options.homes.holders = {{{}, {}}, {{"north", 0}, {"south", 1}}};
+  options.homes.plan = {.row_count = 12, .epoch_count = 9, .step_limit = {}};
+  options.homes.plan.holdings = {{9}, {3}};
+  options.homes.are_steps = true;
+  trainer_roster x{options};
+  const auto north = x.join(1, {"north", 0}), south = x.join(2, {"south", 0});
+  std::vector<uint64_t> done;
+  const auto work = [&](size_t place) {
+    if (!x.has_work(place, 100, at(0)))
+      return false;
+    const auto task = taken(x, place);
+    EXPECT_EQ(options.homes.plan.holding_of(task.piece, 0), place == north ? 0u : 1u);
+    EXPECT_TRUE(finish(x, place, task));
+    done.push_back(task.piece);
+    return true;
+  };
+  while (work(south)) {
+  }
+  EXPECT_LE(done.size(), 2u) << "a few ahead of north's first";
+  const auto waits = taken(x, north);
+  EXPECT_FALSE(x.has_work(south, 100, at(0)));
+  EXPECT_TRUE(finish(x, north, waits));
+  done.push_back(waits.piece);
+  for (bool moves = true; moves;) {
+    moves = work(north);
+    moves = work(south) || moves;
+  }
+  std::ranges::sort(done);
+  ASSERT_EQ(done.size(), 100u) << "neither waits for ever";
+  EXPECT_EQ(done.back(), 99u);
+  EXPECT_EQ(x.begun_count(), 100u);
 }
 
 TEST(trainer_roster, evaluates_rows_where_they_are) {

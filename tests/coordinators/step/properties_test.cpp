@@ -135,13 +135,39 @@ TEST(properties, each_row_of_each_holding_comes_once_an_epoch_and_all_end_togeth
     for (size_t holding = 0; holding < rows.size(); ++holding) {
       size_t end = 0;
       for (const auto slices = plan.holdings[holding].slices; slice < slices.end; ++slice) {
-        RC_ASSERT(plan.holding_of(slice) == holding && plan.lane_of(slice).begin == end);
+        RC_ASSERT(plan.holding_of_slice(slice) == holding && plan.lane_of(slice).begin == end);
         end = plan.lane_of(slice).end;
         RC_ASSERT(next[slice] == end);
       }
       RC_ASSERT(end == rows[holding]);
     }
     RC_ASSERT(slice == plan.slice_count);
+  });
+}
+
+TEST(properties, steps_of_one_holding_each_take_all_its_rows_and_stand_in_proportion) {
+  expect([] {
+    timeline plan;
+    const auto rows = *rc::gen::nonEmpty(rc::gen::container<std::vector<size_t>>(
+      rc::gen::oneOf(rc::gen::inRange<size_t>(1, 6), rc::gen::inRange<size_t>(1, 400))));
+    RC_PRE(rows.size() > 1);
+    plan.row_count = std::accumulate(rows.begin(), rows.end(), size_t{0});
+    plan.batch_size = *rc::gen::inRange<size_t>(1, plan.row_count + 1);
+    plan.holdings = share_slices(rows, plan.slice_count);
+    std::vector<uint64_t> taken(rows.size());
+    const auto count = plan.steps_in_epoch();
+    const auto near = static_cast<int64_t>(rows.size() / 2 + 1);
+    for (uint64_t step = 0; step < count; ++step) {
+      const auto own = plan.holding_of(step, 0);
+      RC_ASSERT(plan.rows_of(step).begin == taken[own] * plan.batch_size);
+      ++taken[own];
+      for (size_t i = 0; i < rows.size(); ++i)
+        RC_ASSERT(std::abs(static_cast<int64_t>(taken[i]) -
+                           static_cast<int64_t>((step + 1) * plan.steps_of(i) / count)) <= near);
+    }
+    for (size_t i = 0; i < rows.size(); ++i)
+      RC_ASSERT(taken[i] == plan.steps_of(i));
+    RC_ASSERT(plan.rows_before(count) == plan.row_count);
   });
 }
 

@@ -430,7 +430,7 @@ TEST(holding_lanes, slices_go_where_lanes_are_the_longest) {
   EXPECT_EQ(slice_counts({5, 5000}, 8), (counts{1, 7}));
   EXPECT_EQ(slice_counts({100, 100, 100}, 4), (counts{2, 1, 1})) << "of equal ones the first";
   EXPECT_EQ(slice_counts({300, 100}, 4), (counts{3, 1}));
-  EXPECT_EQ(slice_counts({300, 100}, 1), counts{}) << "each has one at least";
+  EXPECT_EQ(slice_counts({300, 100}, 1), (counts{0, 0})) << "steps are of one holding each";
   EXPECT_EQ(slice_counts({}, 4), counts{});
 }
 
@@ -457,6 +457,28 @@ TEST(holding_lanes, a_step_takes_from_each_lane_in_proportion) {
   EXPECT_EQ(plan.rows_of_slice(7, 1), (index_range{0, 5})) << "the next epoch begins anew";
   EXPECT_EQ(plan.rows_before(2), 12u);
   EXPECT_TRUE(plan.is_whole(0));
+}
+
+TEST(holding_lanes, with_fewer_slices_than_holdings_each_step_is_of_one_in_proportion) {
+  timeline plan{.row_count = 5013, .batch_size = 64, .slice_count = 1, .step_limit = {}};
+  plan.holdings = share_slices({5, 3000, 2000, 8}, 1);
+  std::vector<std::tuple<double, size_t, size_t>> wanted; // place, holding, first row
+  for (size_t i = 0; i < plan.holdings.size(); ++i)
+    for (uint64_t j = 0; j < plan.steps_of(i); ++j)
+      wanted.emplace_back(
+        static_cast<double>(2 * j + 1) / static_cast<double>(2 * plan.steps_of(i)), i, 64 * j);
+  std::ranges::sort(wanted);
+  ASSERT_EQ(plan.steps_in_epoch(), 1u + 47 + 32 + 1);
+  uint64_t rows = 0;
+  for (uint64_t step = 0; step < 2 * plan.steps_in_epoch(); ++step) {
+    const auto& [place, holding, begin] = wanted[step % plan.steps_in_epoch()];
+    EXPECT_EQ(plan.holding_of(step, 0), holding) << step;
+    EXPECT_EQ(plan.rows_of(step).begin, begin) << step;
+    EXPECT_EQ(plan.rows_of_slice(step, 0), plan.rows_of(step));
+    EXPECT_EQ(plan.rows_before(step), rows) << step;
+    rows += plan.rows_of(step).size();
+  }
+  EXPECT_EQ(rows, 2 * plan.row_count);
 }
 
 TEST(evaluation_rows, no_chunk_is_of_two_holdings) {

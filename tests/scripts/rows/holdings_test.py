@@ -212,7 +212,7 @@ class Holdings(JobTest):
         self.expect_refusal(78, "model.loss", "is not given", "squared", 'model.loss=""', text=JOB.replace(
             'loss = "categorical-cross-entropy"\n', ""))
         self.expect_refusal(78, "data.holdings", "other rows", "keep one", 'data.file="test.csv"')
-        self.expect_refusal(78, "data.holdings", "steps, or rounds", "", 'training.consistency="asynchronous"')
+        self.expect_refusal(78, "data.holdings", "fewer steps", "asynchronous", "training.consistency={ staleness = 1 }")
         self.expect_refusal(78, "data.holdings", "row by row", "", 'data.shuffle="lanes"')
         self.part("odd.csv", things(20, 7, ["Oslo", "Paris"]))
         self.expect_refusal(78, "data.categories_max", "4 categories", "data.ignore", "data.categories_max=3")

@@ -297,6 +297,33 @@ class HomeRows(CommandTest):
             result = cluster.result()
         self.expect_twin(result, twin, cluster)
 
+    def test_gradients_that_come_when_they_come_are_repeated_by_the_twin(self):
+        self.share("north.csv", things(900, 1), "main")
+        self.share("south.csv", things(230, 2, ["Rome"], ["cat", "dog"]), "left", "as it is")
+        self.share("tiny.csv", things(6, 3, ["Oslo"], ["emu"]), "up", "as it is")
+        self.write("parts/south.csv", (self.folder / "left/south.csv").read_text())
+        self.write("parts/tiny.csv", (self.folder / "up/tiny.csv").read_text())
+        for consistency in ("asynchronous", "{ lag = 2.0 }"):
+            self.mode = f"consistency = {consistency}\n".replace("= asynchronous", '= "asynchronous"')
+            nodes = self.nodes(("main", 1, 1, True), ("left", 1, 0, False), ("up", 1, 0, True), ("right", 2, 0, False))
+            nodes[1].data, nodes[3].data = '"left/south.csv"', '"main/north.csv"'
+            epochs = 2000
+            with self.cluster(nodes, epochs, 100, "[checkpoint]\nevery_steps = 4000\n") as cluster:
+                for epoch, name in ((100, "left"), (500, "right"), (900, "up")):
+                    if cluster.wait_for_epoch(epoch) and cluster.is_running():
+                        cluster.processes[name].signal(signal.SIGKILL)
+                        cluster.processes[name].end(HANG)
+                        cluster.start(name)
+                result = cluster.result()
+            self.assertTrue(result, cluster.messages())
+            self.assertEqual(result["steps_executed"], epochs * (14 + 4 + 1), "of 630, 161 and 5 rows")
+            self.assertGreater(result["replicas_lost"], 0, cluster.messages())
+            self.assertGreater(result["test_accuracy"], 0.6)
+            twin = self.result_of("train", "--replay", "run", "--quiet", "--overwrite", "--set", "data.at_nodes=false",
+                                  "--set", "data.holdings=parts/*.csv")
+            self.expect_figures(twin, result, FIGURES, cluster.messages())
+            shutil.rmtree(self.folder / "run")
+
     def test_a_director_that_starts_again_has_the_table(self):
         self.usual_rows()
         epochs = 400
