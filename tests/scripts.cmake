@@ -47,7 +47,7 @@ function(troupe_example_test name)
 endfunction()
 if(TROUPE_BUILD_EXAMPLES)
   foreach(name IN ITEMS collectives digits gradients_coordinator parameters_coordinator embed estimator
-                        linear_regression_parallel online)
+                        linear_regression_parallel online row_supply)
     troupe_example_test(${name} program $<TARGET_FILE:example_${name}> ${examples}/${name}.cpp)
   endforeach()
   set(name networked_collectives)

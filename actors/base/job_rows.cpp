@@ -25,7 +25,7 @@ job_rows::job_rows(row_parts rows, const timeline& plan, uint64_t seed, size_t w
     plan_(plan),
     evaluated_(evaluated_rows(rows_.test->row_count(), rows_.validation->row_count(), holdings)),
     seed_(seed) {
-  const bool shuffles = plan.batch_size < plan.row_count;
+  const bool shuffles = plan.batch_size < plan.row_count && !rows_.train->is_endless();
   if (auto chunks = rows_.train->chunk_begins(); shuffles && !chunks.empty())
     lanes_ = std::make_unique<lane_windows>(
       rows_.train, lane_options{seed, plan, std::move(chunks), window_chunks});
@@ -61,8 +61,12 @@ std::vector<size_t> job_rows::numbers(uint64_t step, size_t slice) const {
   const auto order = orders.of(plan_.epoch_of(step));
   std::vector<size_t> result;
   for (auto at = positions.begin; at < positions.end; ++at)
-    result.push_back(begin + (order ? (*order)[at] : at));
+    result.push_back(order ? begin + (*order)[at] : first_of(step, begin) + at);
   return result;
+}
+
+size_t job_rows::first_of(uint64_t step, size_t begin) const {
+  return begin + (rows_.train->is_endless() ? plan_.epoch_of(step) * plan_.row_count : 0);
 }
 
 batch job_rows::by_order(uint64_t step, size_t slice, batch_reader& reader) const {
@@ -70,7 +74,7 @@ batch job_rows::by_order(uint64_t step, size_t slice, batch_reader& reader) cons
   const auto& [begin, orders] = order_of(step, slice);
   const auto order = orders.of(plan_.epoch_of(step));
   if (!order)
-    return rows_.train->range(begin + positions.begin, positions.size(), reader);
+    return rows_.train->range(first_of(step, begin) + positions.begin, positions.size(), reader);
   const auto rows = std::span{*order}.subspan(positions.begin, positions.size());
   if (begin == 0)
     return rows_.train->gather(rows, reader);

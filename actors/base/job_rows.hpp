@@ -111,6 +111,8 @@ private:
   static std::unique_ptr<const ordered_rows> make_order(size_t begin, uint64_t seed,
                                                         size_t row_count, bool shuffles);
   batch by_order(uint64_t step, size_t slice, batch_reader& reader) const;
+  /// The first row of a step's epoch, where epochs are not shuffled.
+  size_t first_of(uint64_t step, size_t begin) const;
   const ordered_rows& order_of(uint64_t step, size_t slice) const {
     return *orders_[orders_.size() == 1 ? 0 : plan_.holding_of(step, slice)];
   }

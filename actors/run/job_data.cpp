@@ -7,6 +7,7 @@
 #include "coordinators/step/placement.hpp"
 #include "data/formats/read_data.hpp"
 #include "data/model_file/start_model.hpp"
+#include "data/rows_file/row_supply.hpp"
 #include "data/rows_file/rows_file.hpp"
 #include "data/source/text_source.hpp"
 #include "data/table/memory_room.hpp"
@@ -14,6 +15,7 @@
 #include "data/training_rows/client_partition.hpp"
 #include "data/training_rows/holdings.hpp"
 #include "data/training_rows/stored_source.hpp"
+#include "data/training_rows/stream_source.hpp"
 #include "data/training_rows/synthetic.hpp"
 #include "models/optimizers/optimizer.hpp"
 
@@ -189,14 +191,12 @@ dataset read_holding(const job& x, const std::string& path, const dataset& table
   return rows;
 }
 
-/// All holdings, read by one table that they agree on, and prepared.
-prepared_data load_holdings(const job& x, const start_model* start) {
-  std::vector<holding> holdings;
-  for (auto& file : matching_files(x.data.holdings)) {
-    auto rows = read_holding(x, file, start ? start->reading() : dataset{}, start);
-    auto fingerprint = content_fingerprint(rows);
-    holdings.push_back({std::move(file), std::move(rows), std::move(fingerprint)});
-  }
+/// All holdings, prepared by one table that they agree on; `read_again` gives the rows of one as the table has them.
+template <class ReadAgain>
+prepared_data prepare_all(const job& x, std::vector<holding> holdings, const start_model* start,
+                          ReadAgain read_again) {
+  for (auto& one : holdings)
+    one.fingerprint = content_fingerprint(one.rows);
   auto remarks = sort_holdings(holdings);
   const auto table = agreed_table(holdings, x.data.categories_max);
   const auto options = preparing_of(x, start, 0);
@@ -206,13 +206,24 @@ prepared_data load_holdings(const job& x, const start_model* start) {
   } else {
     for (auto& one : holdings)
       if (differs(one.rows, table)) {
-        one.rows = read_holding(x, one.name, table, start);
+        one.rows = read_again(one, table);
         require_form(one.rows, table, one.name);
       }
     result = prepare_holdings(std::move(holdings), table, options);
   }
   std::ranges::move(remarks, std::back_inserter(result.remarks));
   return result;
+}
+
+prepared_data load_holdings(const job& x, const start_model* start) {
+  std::vector<holding> holdings;
+  for (auto& file : matching_files(x.data.holdings)) {
+    auto rows = read_holding(x, file, start ? start->reading() : dataset{}, start);
+    holdings.push_back({std::move(file), std::move(rows), {}});
+  }
+  return prepare_all(x, std::move(holdings), start, [&](const holding& one, const dataset& table) {
+    return read_holding(x, one.name, table, start);
+  });
 }
 
 dataset make_synthetic(const job& x) {
@@ -282,11 +293,11 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
     result = load_holdings(x, known);
   } else if (!synthetic && by_lanes && is_rows_file(x.data, x.data.file)) {
     require_no_choice(x.data, x.data.file);
-    rows_file file{x.data.file};
-    require_chunks(x, file);
+    const auto file = std::make_shared<const rows_file>(x.data.file);
+    require_chunks(x, *file);
     if (known)
-      known->require_same(names_of(file.header()));
-    result = prepare_stored(std::move(file), preparing_of(x, known, 0));
+      known->require_same(names_of(file->header()));
+    result = prepare_stored(file, preparing_of(x, known, 0));
   } else {
     auto source =
       synthetic ? make_synthetic(x) : read_rows_of(x, known ? known->reading() : dataset{});
@@ -303,42 +314,128 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
   return std::make_shared<const prepared_data>(std::move(result));
 }
 
-std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source,
-                                                  const saved_model* from) {
+namespace {
+
+/// Rows with their columns as the form has them, and, where a model to start from is known, as that has them.
+dataset by_form_and_start(dataset rows, const dataset& form, const start_model* start) {
+  auto result = by_form(std::move(rows), form);
+  if (start)
+    start->fit(result);
+  return result;
+}
+
+/// Rows of an application, which `prepare` makes ready, with what the model begins from.
+template <class Prepare>
+std::shared_ptr<const prepared_data> prepare_given(const job& x, const saved_model* from,
+                                                   Prepare prepare) {
   require_rows_alone(x.data);
   std::optional<start_model> start;
   if (from)
     start.emplace(*from, x.model);
   else if (!x.model.start_from.empty())
     start.emplace(x.model);
-  auto result = prepare_in_memory(x, std::move(source), start ? &*start : nullptr);
+  prepared_data result = prepare(start ? &*start : nullptr);
   if (start)
     begin_from(*start, x, result);
   return std::make_shared<const prepared_data>(std::move(result));
 }
 
+} // namespace
+
+std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source,
+                                                  const saved_model* from) {
+  return prepare_given(x, from, [&](const start_model* start) {
+    return prepare_in_memory(x, std::move(source), start);
+  });
+}
+
+namespace {
+
+/// Refuses what rows that come but once cannot be used for.
+void require_no_end(const job& x) {
+  const auto refuse = [](bool is_set, const char* key, const char* why, const char* hint) {
+    if (is_set)
+      throw failure(failure_code::bad_job, why, key, hint);
+  };
+  refuse(x.data.test_fraction > 0, "data.test_fraction", "rows without an end are all trained on",
+         "leave it out, and hand over rows for testing");
+  refuse(x.data.validation_fraction > 0, "data.validation_fraction",
+         "rows without an end are all trained on",
+         "leave it out, and hand over rows for validation");
+  refuse(x.data.shuffle == shuffle_kind::lanes, "data.shuffle",
+         "rows without an end come in their order", "leave it out");
+  refuse(finds_own_rate(x.optimizer.kind), "optimizer.kind",
+         "looks at all rows, and these have no end", "use sgd or adam");
+  refuse(x.training.strategy == strategy_kind::federated, "training.strategy",
+         "clients have rows that they train on again, and these come once", "leave it out");
+}
+
+prepared_data prepare_supplied(const job& x, std::shared_ptr<const row_supply> rows,
+                               const start_model* start) {
+  const bool by_lanes = x.data.shuffle == shuffle_kind::lanes;
+  if (rows->is_endless())
+    require_no_end(x);
+  const auto all = std::make_shared<const supplied_rows>(
+    std::move(rows), by_lanes ? x.data.lanes.chunk_rows : std::nullopt);
+  if (start && (by_lanes || all->is_endless()))
+    start->require_same(names_of(all->header()));
+  const auto options = preparing_of(x, start, 0);
+  return all->is_endless() ? prepare_stream(all, options)
+         : by_lanes        ? prepare_stored(all, options)
+                           : prepare_in_memory(x, read_rows(*all), start);
+}
+
+} // namespace
+
+std::shared_ptr<const prepared_data>
+prepare_data(const job& x, std::shared_ptr<const row_supply> rows, const supply_options& options) {
+  return prepare_given(x, options.start, [&](const start_model* start) {
+    auto result = prepare_supplied(x, std::move(rows), start);
+    const auto add = [&](row_part part, const std::optional<dataset>& given, double fraction,
+                         const std::string& key) {
+      if (given && fraction > 0)
+        throw failure(failure_code::bad_job, "such rows are handed over, too", key,
+                      "keep one of the two");
+      if (given)
+        add_given_rows(part, *given, "the rows in place of " + key, result);
+    };
+    add(row_part::test, options.test, x.data.test_fraction, "data.test_fraction");
+    add(row_part::validation, options.validation, x.data.validation_fraction,
+        "data.validation_fraction");
+    return result;
+  });
+}
+
+std::shared_ptr<const prepared_data> prepare_own_holdings(const job& x, std::vector<dataset> rows,
+                                                          const saved_model* from) {
+  auto checked = x;
+  checked.data.holdings = "the application's rows";
+  require_no_problems(problems(checked));
+  return prepare_given(x, from, [&](const start_model* start) {
+    std::vector<holding> holdings;
+    for (auto& some : rows) {
+      require_sound(some);
+      holdings.push_back({"holding " + std::to_string(holdings.size()),
+                          by_form_and_start(std::move(some), {}, start),
+                          {}});
+    }
+    return prepare_all(x, std::move(holdings), start, [&](holding& one, const dataset& table) {
+      return by_form_and_start(std::move(one.rows), table, start);
+    });
+  });
+}
+
 std::shared_ptr<const prepared_data>
 prepare_own_rows(const job& x, const std::optional<dataset>& rows, const row_agreement& agree) {
-  require_rows_alone(x.data);
   require_no_problems(problems(x));
-  std::optional<start_model> start;
-  if (!x.model.start_from.empty())
-    start.emplace(x.model);
-  const auto* known = start ? &*start : nullptr;
-  own_rows own{{}, "the rows of this process", x.data.categories_max, preparing_of(x, known, 0)};
-  if (rows) {
-    require_sound(*rows);
-    own.read = [&](const dataset& form) {
-      auto result = by_form(*rows, form);
-      if (known)
-        known->fit(result);
-      return result;
-    };
-  }
-  auto result = agree(own);
-  if (known)
-    begin_from(*known, x, result);
-  return std::make_shared<const prepared_data>(std::move(result));
+  return prepare_given(x, nullptr, [&](const start_model* known) {
+    own_rows own{{}, "the rows of this process", x.data.categories_max, preparing_of(x, known, 0)};
+    if (rows) {
+      require_sound(*rows);
+      own.read = [&](const dataset& form) { return by_form_and_start(*rows, form, known); };
+    }
+    return agree(own);
+  });
 }
 
 csv_dialect dialect_of(const cell_options& x) {

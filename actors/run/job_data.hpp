@@ -16,6 +16,7 @@
 namespace troupe {
 
 struct saved_model; // data/model_file/saved_model.hpp
+class row_supply;   // data/rows_file/row_supply.hpp
 
 /// The rows of this process's own, before all that have some agree on a table (data/training_rows/row_table.hpp).
 struct own_rows {
@@ -41,6 +42,26 @@ load_data(const job& x, std::function<bool()> stop_requested = {}, const row_agr
 /// file that `model.start_from` names; null: none.
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source,
                                                   const saved_model* start = nullptr);
+
+/// Rows beside those that an application gives part by part.
+struct supply_options {
+  std::optional<dataset> test,
+    validation; ///< of the same columns, in place of some of the supply's
+  const saved_model* start = nullptr;
+};
+
+/// The same for rows that an application gives part by part. With `data.shuffle = "lanes"` windows of them are in memory
+/// at a time; of rows without an end those of a step; else all. Throws what supplied_rows throws
+/// (data/rows_file/row_supply.hpp).
+std::shared_ptr<const prepared_data> prepare_data(const job& x,
+                                                  std::shared_ptr<const row_supply> rows,
+                                                  const supply_options& options = {});
+
+/// The same for rows in several holdings, at least one: each is split and judged by itself, and trained on in proportion.
+/// They may lack classes, and have their columns in any order, by `feature_names`. The trained bits are those of a cluster
+/// in which each is a process's own (`take_part_options::rows`). Throws failure(bad_data), naming "holding 2" from 0 on.
+std::shared_ptr<const prepared_data> prepare_own_holdings(const job& x, std::vector<dataset> rows,
+                                                          const saved_model* start = nullptr);
 
 /// The same for a process of which the application has the rows, or has none, in a cluster where nodes have rows of their
 /// own: they agree on a table with those of the others.

@@ -151,7 +151,7 @@ uint64_t poor_chunks(const rows_file& file) {
 
 json object_of(const rows_file& file) {
   const auto& x = file.header();
-  json object{{"file", file.path()},
+  json object{{"file", file.name()},
               {"rows", x.row_count},
               {"features", x.feature_count},
               {"dtype", x.type == feature_type::u8 ? "U8" : "F32"},
@@ -172,7 +172,7 @@ json object_of(const rows_file& file) {
 std::string report_of(const rows_file& file) {
   constexpr size_t classes_shown_max = 20;
   const auto& x = file.header();
-  auto result = file.path() + ": " + facts_of(x) + "\nfingerprint  " + file.fingerprint() + '\n';
+  auto result = file.name() + ": " + facts_of(x) + "\nfingerprint  " + file.fingerprint() + '\n';
   if (!x.is_classification())
     return result;
   for (size_t c = 0; c < std::min(x.classes.size(), classes_shown_max); ++c)

@@ -50,12 +50,7 @@ void rows_file::read_header() {
     if (!std::isfinite(header_.column_means[j]) || !std::isfinite(header_.column_squares[j]) ||
         header_.column_squares[j] < 0)
       file_.refuse("the statistics of column " + std::to_string(j) + " cannot be");
-  sha256 digest;
-  digest.update(std::as_bytes(std::span{file_.front()}).subspan(safetensors_length_bytes));
-  digest.update(bytes_of(header_.checksums));
-  digest.update(bytes_of(header_.column_means));
-  digest.update(bytes_of(header_.column_squares));
-  fingerprint_ = digest.hex();
+  fingerprint_ = fingerprint_of(header_, file_.front());
 }
 
 void rows_file::refuse_chunk(uint64_t number, const std::string& what, uint64_t place) const {
@@ -105,16 +100,6 @@ rows_chunk rows_file::read_chunk(uint64_t number) const {
       !all_finite(values, chunk.features.size() / sizeof(float)))
     refuse_chunk(number, "a feature is not a finite number", place);
   return chunk;
-}
-
-void rows_file::copy_features(const rows_chunk& chunk, size_t row, std::span<float> out) const {
-  const auto* bytes = chunk.features.data() + row * header_.feature_bytes();
-  if (header_.type == feature_type::f32) {
-    std::memcpy(out.data(), bytes, out.size_bytes());
-    return;
-  }
-  for (size_t j = 0; j < out.size(); ++j)
-    out[j] = static_cast<float>(std::to_integer<uint8_t>(bytes[j]));
 }
 
 rows_reader::rows_reader(const std::string& path) : row_reader(path, path), file_(path) {
@@ -179,44 +164,6 @@ void rows_reader::fail_at_target(const table_chunk& rows, size_t i, const std::s
   const auto width = rows.target_cells.size() / rows.row_count;
   const auto row = rows_given_ - rows.row_count + i / width;
   throw failure(failure_code::bad_data, reason, path() + ": row " + std::to_string(row), hint);
-}
-
-dataset names_of(const rows_header& header) {
-  dataset result;
-  result.feature_count = header.feature_count;
-  result.feature_names = header.feature_names;
-  result.classes = header.classes;
-  result.target_count = header.target_count();
-  result.target_names = header.target_names;
-  return result;
-}
-
-dataset read_rows(const rows_file& file, uint64_t bytes_max) {
-  const auto& header = file.header();
-  const auto bytes =
-    header.row_count * (header.feature_count * sizeof(float) + header.target_bytes());
-  const auto room = bytes_max > 0 ? bytes_max : memory_available();
-  if (bytes > room)
-    throw failure(failure_code::bad_data,
-                  "its rows need " + std::to_string(bytes) + " bytes of memory, " +
-                    std::to_string(room) + " are available",
-                  file.path(),
-                  "leave them on the disk: data.shuffle = \"lanes\" trains on windows of them");
-  auto result = names_of(header);
-  result.row_count = header.row_count;
-  result.features.resize(header.row_count * header.feature_count);
-  size_t row = 0;
-  for (uint64_t number = 0; number < header.chunk_count(); ++number) {
-    reading_stop::check();
-    const auto chunk = file.read_chunk(number);
-    for (size_t i = 0; i < chunk.row_count; ++i, ++row)
-      file.copy_features(
-        chunk, i,
-        std::span{result.features}.subspan(row * header.feature_count, header.feature_count));
-    result.labels.insert(result.labels.end(), chunk.labels.begin(), chunk.labels.end());
-    result.targets.insert(result.targets.end(), chunk.targets.begin(), chunk.targets.end());
-  }
-  return result;
 }
 
 } // namespace troupe

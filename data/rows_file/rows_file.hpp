@@ -5,8 +5,7 @@
 
 #pragma once
 
-#include "data/rows_file/rows_header.hpp"
-#include "data/table/dataset.hpp"
+#include "data/rows_file/row_chunks.hpp"
 #include "data/table/row_reader.hpp"
 
 #include <cstddef>
@@ -17,37 +16,22 @@
 
 namespace troupe {
 
-/// Rows as they lie in the file. Shapes: n rows, F features, T targets.
-struct rows_chunk {
-  size_t row_count = 0;            ///< n
-  std::vector<std::byte> features; ///< n x F, in the file's type
-  std::vector<int32_t> labels;     ///< n, or none
-  std::vector<float> targets;      ///< n x T, or none
-};
-
-class rows_file {
+class rows_file : public row_chunks {
 public:
   /// Opens the file and reads its front. Throws failure: missing_input or no_permission when it
   /// cannot be opened, io_error when it cannot be read; bad_data, naming the path, when it is
   /// compressed, no safetensors file, no file of rows, or when what it says of itself does not fit.
   explicit rows_file(const std::string& path);
 
-  const std::string& path() const noexcept { return file_.path(); }
-  const rows_header& header() const noexcept { return header_; }
+  const std::string& name() const noexcept override { return file_.path(); }
+  const rows_header& header() const noexcept override { return header_; }
+  /// Of the file up to its labels or targets.
+  const std::string& fingerprint() const noexcept override { return fingerprint_; }
 
-  /// SHA-256 of the file up to its labels or targets, hexadecimal: the name of its content.
-  const std::string& fingerprint() const noexcept { return fingerprint_; }
-
-  /// Reads chunk `number` and holds it against its checksums. Thread-safe. Throws failure: bad_data
-  /// with the chunk and its first byte when a checksum is wrong, a label is none of the classes,
+  /// Throws failure: bad_data with the chunk and its first byte when a checksum is wrong, a label is none of the classes,
   /// a number is not finite, or the file has become shorter; io_error when it cannot be read.
-  rows_chunk read_chunk(uint64_t number) const;
-
-  /// The same without features: labels or targets alone.
-  rows_chunk read_targets(uint64_t number) const;
-
-  /// Writes the features of row `row` of a chunk to `out` (F).
-  void copy_features(const rows_chunk& chunk, size_t row, std::span<float> out) const;
+  rows_chunk read_chunk(uint64_t number) const override;
+  rows_chunk read_targets(uint64_t number) const override;
 
 private:
   /// A chunk's tensors, in the order of its checksums.
@@ -89,14 +73,5 @@ private:
   uint64_t rows_given_ = 0;     ///< of the file
   std::vector<float> features_; ///< of one row
 };
-
-// A file of rows (rows_header.hpp) read whole into memory, and its names without rows.
-
-/// Names and shape, without rows.
-dataset names_of(const rows_header& header);
-
-/// All rows. Throws failure(bad_data), with both numbers, when they need more memory than
-/// `bytes_max` (0: than is available); what rows_file::read_chunk throws.
-dataset read_rows(const rows_file& file, uint64_t bytes_max = 0);
 
 } // namespace troupe

@@ -1,5 +1,6 @@
 #include "data/rows_file/rows_header.hpp"
 
+#include "data/text/checksum.hpp"
 #include "data/text/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -50,6 +51,15 @@ rows_preamble preamble_of(const rows_header& x) {
   };
   const rows_places places{begin(0), begin(1), begin(2), begin(3), begin(4)};
   return {std::move(text), places};
+}
+
+std::string fingerprint_of(const rows_header& header, std::string_view front) {
+  sha256 digest;
+  digest.update(std::as_bytes(std::span{front.substr(safetensors_length_bytes)}));
+  digest.update(std::as_bytes(std::span{header.checksums}));
+  digest.update(std::as_bytes(std::span{header.column_means}));
+  digest.update(std::as_bytes(std::span{header.column_squares}));
+  return digest.hex();
 }
 
 uint64_t default_chunk_rows(uint64_t row_count, uint64_t feature_bytes) {

@@ -89,6 +89,9 @@ struct rows_preamble {
 };
 rows_preamble preamble_of(const rows_header& header);
 
+/// SHA-256 of a file's `front` from behind its length on, and of the header's checksums and statistics, hexadecimal.
+std::string fingerprint_of(const rows_header& header, std::string_view front);
+
 /// Rows of a chunk of about 1 MiB: a disk reads it as fast as more at once, and a window of the
 /// default size has 64 of them.
 uint64_t default_chunk_rows(uint64_t row_count, uint64_t feature_bytes);

@@ -27,6 +27,8 @@ public:
   virtual ~row_source() = default;
 
   virtual size_t row_count() const = 0; ///< N
+  /// Rows of epoch e are those from e N on, in their order.
+  virtual bool is_endless() const { return false; }
 
   /// Rows [begin, begin + count), count >= 0. The batch looks at the source's memory or at the
   /// reader's: it is good until the reader's next use.

@@ -79,7 +79,7 @@ void stored_chunks::read(const stored_chunk_ptr& chunk, std::unique_lock<std::mu
   rows_chunk rows;
   std::exception_ptr error;
   try {
-    rows = file_.read_chunk(chunk->number_);
+    rows = rows_->read_chunk(chunk->number_);
   } catch (...) {
     error = std::current_exception();
   }
@@ -145,7 +145,7 @@ std::shared_ptr<const row_source> stored_source::window(std::span<const uint32_t
 }
 
 std::vector<int32_t> stored_source::labels_of_chunk(size_t chunk) const {
-  const auto labels = data_->chunks.file().read_targets(chunk).labels;
+  const auto labels = data_->chunks.all().read_targets(chunk).labels;
   const auto parts = data_->split.parts_of(chunk);
   std::vector<int32_t> result;
   for (size_t i = 0; i < labels.size(); ++i)
@@ -176,7 +176,6 @@ batch stored_source::range(size_t begin, size_t count, batch_reader& reader) con
 
 batch stored_source::gather(std::span<const uint32_t> rows, batch_reader& reader) const {
   const auto& header = data_->header();
-  const auto& file = data_->chunks.file();
   // A window has all of its rows' chunks; what else is asked for is read now.
   const auto more = held_.empty() ? hold_missing(rows) : held_chunks{};
   const auto& held = held_.empty() ? more : held_;
@@ -208,7 +207,7 @@ batch stored_source::gather(std::span<const uint32_t> rows, batch_reader& reader
     }
     const auto& [chunk, row] = places[i];
     const auto out = room.features.subspan(i * header.feature_count, header.feature_count);
-    file.copy_features(*chunk, row, out);
+    copy_features(header, *chunk, row, out);
     if (header.is_classification())
       room.labels[i] = chunk->labels[row];
     else
@@ -224,49 +223,50 @@ batch stored_source::gather(std::span<const uint32_t> rows, batch_reader& reader
 namespace {
 
 // Labels or targets of the rows for testing and validation: figures are compared with them.
-void read_kept_targets(const rows_file& file, const chunk_split& split, prepared_data& out) {
-  const auto width = static_cast<std::ptrdiff_t>(file.header().target_count());
-  for (uint64_t number = 0; number < file.header().chunk_count(); ++number) {
+void read_kept_targets(const row_chunks& rows, const chunk_split& split, prepared_data& out) {
+  const auto width = static_cast<std::ptrdiff_t>(rows.header().target_count());
+  for (uint64_t number = 0; number < rows.header().chunk_count(); ++number) {
     reading_stop::check();
-    const auto rows = file.read_targets(number);
+    const auto some = rows.read_targets(number);
     const auto parts = split.parts_of(number);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i] == row_part::train)
         continue;
       auto& to = parts[i] == row_part::test ? out.test : out.validation;
-      if (file.header().is_classification()) {
-        to.labels.push_back(rows.labels[i]);
+      if (rows.header().is_classification()) {
+        to.labels.push_back(some.labels[i]);
         continue;
       }
-      const auto begin = rows.targets.begin() + static_cast<std::ptrdiff_t>(i) * width;
+      const auto begin = some.targets.begin() + static_cast<std::ptrdiff_t>(i) * width;
       to.targets.insert(to.targets.end(), begin, begin + width);
     }
   }
 }
 
-target_scale scale_of_training_rows(const rows_file& file, const chunk_split& split,
+target_scale scale_of_training_rows(const row_chunks& rows, const chunk_split& split,
                                     target_scale_kind kind) {
-  const auto width = file.header().target_count();
+  const auto width = rows.header().target_count();
   target_scale_fit fit{kind, width};
-  for (uint64_t number = 0; number < file.header().chunk_count(); ++number) {
+  for (uint64_t number = 0; number < rows.header().chunk_count(); ++number) {
     reading_stop::check();
-    const auto rows = file.read_targets(number);
+    const auto some = rows.read_targets(number);
     const auto parts = split.parts_of(number);
     for (size_t i = 0; i < parts.size(); ++i)
       if (parts[i] == row_part::train)
-        fit.add(std::span{rows.targets}.subspan(i * width, width));
+        fit.add(std::span{some.targets}.subspan(i * width, width));
   }
   return fit.result();
 }
 
 } // namespace
 
-prepared_data prepare_stored(rows_file file, const prepare_options& options) {
+prepared_data prepare_stored(std::shared_ptr<const row_chunks> rows,
+                             const prepare_options& options) {
   const default_rounding rounding;
-  const auto header = file.header();
+  const auto header = rows->header();
   const chunk_split split{options.seed, header.row_count, header.chunk_rows, options.parts};
   prepared_data result;
-  result.fingerprint = file.fingerprint();
+  result.fingerprint = rows->fingerprint();
   result.chunk_rows = header.chunk_rows;
   result.chunk_begins = split.begins_of(row_part::train);
   result.train = result.test = result.validation = names_of(header);
@@ -283,7 +283,7 @@ prepared_data prepare_stored(rows_file file, const prepare_options& options) {
   facts.target_maximum = header.target_maximum;
   facts.train_class_rows.assign(header.class_rows.begin(), header.class_rows.end());
   if (!split.keeps_all_for_training()) {
-    read_kept_targets(file, split, result);
+    read_kept_targets(*rows, split, result);
     for (const auto* kept : {&result.test, &result.validation})
       for (const auto label : kept->labels)
         --facts.train_class_rows[static_cast<size_t>(label)];
@@ -291,8 +291,8 @@ prepared_data prepare_stored(rows_file file, const prepare_options& options) {
   if (options.scale && !header.is_classification())
     result.scale = *options.scale;
   else if (!header.is_classification() && options.target_scale != target_scale_kind::none)
-    result.scale = scale_of_training_rows(file, split, options.target_scale);
-  const auto data = std::make_shared<stored_data>(std::move(file), split, result.features);
+    result.scale = scale_of_training_rows(*rows, split, options.target_scale);
+  const auto data = std::make_shared<stored_data>(std::move(rows), split, result.features);
   result.stored.train = std::make_shared<stored_source>(data, row_part::train);
   result.stored.test = std::make_shared<stored_source>(data, row_part::test);
   result.stored.validation = std::make_shared<stored_source>(data, row_part::validation);

@@ -1,10 +1,10 @@
-// Rows of a part of a file (rows_file/), as a row_source: a range or some rows are read when they are
+// Rows of a part of those that lie in chunks (rows_file/row_chunks.hpp), as a row_source: a range or some rows are read when they are
 // asked for, and only their chunks; a window of chunks is read ahead. Features become floats, and
 // standardised ones, on the way to whoever computes: the same bits as from memory.
 
 #pragma once
 
-#include "data/rows_file/rows_file.hpp"
+#include "data/rows_file/row_chunks.hpp"
 #include "data/training_rows/part_choice.hpp"
 #include "data/training_rows/prepare.hpp"
 #include "data/training_rows/row_source.hpp"
@@ -23,7 +23,7 @@
 
 namespace troupe {
 
-// Chunks of a file of rows on their way into memory, for all threads of a process: a chunk is read
+// Chunks on their way into memory, for all threads of a process: a chunk is read
 // once however many want it at the same time, and a thread of its own reads ahead what will be
 // wanted next. What nobody holds any more is let go of, but for a few that were used last.
 
@@ -46,12 +46,12 @@ using stored_chunk_ptr = std::shared_ptr<stored_chunk>;
 
 class stored_chunks {
 public:
-  explicit stored_chunks(rows_file file) : file_(std::move(file)) {}
+  explicit stored_chunks(std::shared_ptr<const row_chunks> rows) : rows_(std::move(rows)) {}
   ~stored_chunks();
   stored_chunks(const stored_chunks&) = delete;
   stored_chunks& operator=(const stored_chunks&) = delete;
 
-  const rows_file& file() const noexcept { return file_; }
+  const row_chunks& all() const noexcept { return *rows_; }
 
   /// Chunks that will be wanted, in this order: they are read ahead, as long as somebody holds them.
   /// Throws std::system_error when there can be no thread for it.
@@ -61,7 +61,7 @@ public:
   stored_chunk_ptr hold(uint32_t number);
 
   /// The rows of a chunk, once they are there: whoever comes first reads them. They stay good while
-  /// the chunk is held. Throws what rows_file::read_chunk throws, to all who ask.
+  /// the chunk is held. Throws what row_chunks::read_chunk throws, to all who ask.
   const rows_chunk& rows_of(const stored_chunk_ptr& chunk);
 
 private:
@@ -74,7 +74,7 @@ private:
   void read(const stored_chunk_ptr& chunk, std::unique_lock<std::mutex>& lock);
   void run();
 
-  rows_file file_;
+  std::shared_ptr<const row_chunks> rows_;
   std::mutex mutex_; ///< guards what follows, and the state of each chunk
   std::condition_variable changed_;
   std::map<uint32_t, std::weak_ptr<stored_chunk>> known_;
@@ -86,10 +86,10 @@ private:
 
 /// What the parts of one file have in common.
 struct stored_data {
-  stored_data(rows_file file, const chunk_split& parts, standardization map)
-    : chunks(std::move(file)), split(parts), features(std::move(map)) {}
+  stored_data(std::shared_ptr<const row_chunks> rows, const chunk_split& parts, standardization map)
+    : chunks(std::move(rows)), split(parts), features(std::move(map)) {}
 
-  const rows_header& header() const { return chunks.file().header(); }
+  const rows_header& header() const { return chunks.all().header(); }
 
   stored_chunks chunks;
   chunk_split split;
@@ -129,13 +129,14 @@ private:
   held_chunks held_;                                    ///< of a window
 };
 
-/// Prepares rows that stay in a file: who trains on them reads windows of them. What `prepare` does to all
+/// Prepares rows that stay where they are: who trains on them reads windows of them. What `prepare` does to all
 /// rows is done to each when it is read.
 ///
-/// By lanes: `options.chunk_rows` are the file's. Takes no time for the rows unless some are kept for
+/// By lanes: `options.chunk_rows` are the header's. Takes no time for the rows unless some are kept for
 /// testing or validation: then labels or targets are read.
 ///
-/// Throws failure(bad_data) when no row would be left for training; what rows_file throws.
-prepared_data prepare_stored(rows_file file, const prepare_options& options);
+/// Throws failure(bad_data) when no row would be left for training; what reading chunks throws.
+prepared_data prepare_stored(std::shared_ptr<const row_chunks> rows,
+                             const prepare_options& options);
 
 } // namespace troupe

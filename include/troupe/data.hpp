@@ -7,6 +7,7 @@
 #pragma once
 
 #include "data/formats/csv/csv.hpp"
+#include "data/rows_file/row_supply.hpp"
 #include "data/table/dataset.hpp"
 #include "data/table/table.hpp"
 #include "data/text/failure.hpp"

@@ -43,6 +43,11 @@ inline gate_options options_of(const std::string& name) {
   return options;
 }
 
+/// A port that nobody has: one that somebody had a moment ago.
+inline uint16_t free_port() {
+  return gate{options_of("a")}.port();
+}
+
 /// Keeps what a gate tells until a test asks for it.
 class gate_log {
 public:

@@ -82,6 +82,12 @@ inline training_result train_on(size_t threads, const job& x) {
   return train(*host.system, x);
 }
 
+inline training_result train_on(size_t threads, const job& x,
+                                std::shared_ptr<const prepared_data> data) {
+  real_system host{threads};
+  return train(*host.system, x, std::move(data));
+}
+
 /// What a run on a company with options of the test's own came to.
 struct company_outcome {
   training_finished finished;

@@ -34,12 +34,17 @@ networked_end take_part_once(caf::actor_system& system, const job& given, const 
   here.cluster = plan;
   here.own_name = own_name;
   here.tls = options.tls;
+  if (options.supply && options.supply->is_endless())
+    throw failure(failure_code::bad_job, "the rows of a node have an end", "supply",
+                  "hand over rows without an end to all nodes alike: data");
   if (x.data.at_nodes)
-    here.data = prepare_own_rows(x, options.rows, [&](const own_rows& own) {
-      return agree_on_rows(
-        own, {plan, own_name, options.tls, -1, options.stop_requested, options.on_news},
-        here.table);
-    });
+    here.data = prepare_own_rows(
+      x, options.supply ? read_rows(supplied_rows{options.supply, {}}) : options.rows,
+      [&](const own_rows& own) {
+        return agree_on_rows(
+          own, {plan, own_name, options.tls, -1, options.stop_requested, options.on_news},
+          here.table);
+      });
   else
     here.data = options.data ? options.data : load_data(x, options.stop_requested);
   here.resolved = resolve_for(plan, own_name, x, *here.data);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "actors/net/process/networked_process.hpp"
+#include "data/rows_file/row_supply.hpp"
 #include "data/table/dataset.hpp"
 
 #include <functional>
@@ -30,6 +31,8 @@ struct take_part_options {
   /// features (N x F) and labels or targets as they are; absent: it has none. Nodes may lack classes, and have their
   /// columns in any order, by `feature_names`. The trained bits are those of one process with all rows in holdings.
   std::optional<dataset> rows;
+  /// Instead, rows that are read part by part, into memory (data/rows_file/row_supply.hpp); not without an end.
+  std::shared_ptr<const row_supply> supply;
   /// The files that secure connections, as in `networked_options`.
   std::optional<tls_files> tls;
   /// On the director only, as in `train_options`.

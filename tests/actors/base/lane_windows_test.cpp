@@ -44,7 +44,8 @@ struct both_sources {
     write_rows(path, some_rows(), chunk_rows);
     const prepare_options options{1, {0.1}, true, chunk_rows};
     memory = rows_of(std::make_shared<const prepared_data>(prepare(some_rows(), options))).train;
-    file = rows_of(std::make_shared<const prepared_data>(prepare_stored(rows_file{path}, options)))
+    file = rows_of(std::make_shared<const prepared_data>(
+                     prepare_stored(std::make_shared<rows_file>(path), options)))
              .train;
   }
 

@@ -3,11 +3,15 @@
 #include "actors/run/job_data.hpp"
 
 #include "data/text/failure.hpp"
+#include "data/training_rows/synthetic.hpp"
 #include "tests/support/failure_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -136,6 +140,63 @@ TEST(job_data, weights_and_groups_come_with_their_rows) {
   for (const auto* part : {&data->train, &data->test, &data->validation})
     for (size_t i = 0; i < part->row_count; ++i)
       EXPECT_EQ(part->weights.at(i) + 0.5f, part->targets[i]);
+}
+
+std::string csv_of(const dataset& rows, const std::vector<size_t>& order) {
+  std::string result;
+  for (const auto column : order)
+    result += rows.feature_names[column] + ',';
+  result += "y\n";
+  for (size_t i = 0; i < rows.row_count; ++i) {
+    for (const auto column : order)
+      result += fmt::format("{:.9g},", rows.row(i)[column]);
+    result += "class " + rows.classes[static_cast<size_t>(rows.labels[i])] + '\n';
+  }
+  return result;
+}
+
+TEST(job_data, holdings_of_an_application_are_those_of_files) {
+  job x;
+  x.model.loss = loss_kind::categorical_cross_entropy;
+  x.data.standardize = true;
+  x.data.test_fraction = 0.25;
+  std::vector<dataset> holdings;
+  temporary_folder folder;
+  for (const size_t rows : {40, 9}) {
+    auto one =
+      make_classification({.rows = rows, .features = 3, .classes = rows == 9 ? 2u : 3u}, rows);
+    const bool is_small = rows == 9;
+    folder.write(
+      is_small ? "b.csv" : "a.csv",
+      csv_of(one, is_small ? std::vector<size_t>{2, 0, 1} : std::vector<size_t>{0, 1, 2}));
+    for (auto& name : one.classes)
+      name = "class " + name;
+    one.target_names = {"y"};
+    if (is_small) // its columns in the order of its file
+      for (size_t i = 0; i < rows; ++i)
+        std::rotate(one.features.begin() + static_cast<std::ptrdiff_t>(3 * i),
+                    one.features.begin() + static_cast<std::ptrdiff_t>(3 * i + 2),
+                    one.features.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
+    if (is_small)
+      std::rotate(one.feature_names.begin(), one.feature_names.begin() + 2,
+                  one.feature_names.end());
+    holdings.push_back(std::move(one));
+  }
+  auto of_files = x;
+  of_files.data.holdings = folder.path("*.csv");
+  const auto files = load_data(of_files), own = prepare_own_holdings(x, holdings);
+  ASSERT_EQ(own->holdings.size(), 2u);
+  EXPECT_EQ(own->train.features, files->train.features);
+  EXPECT_EQ(own->train.labels, files->train.labels);
+  EXPECT_EQ(own->test.features, files->test.features);
+  EXPECT_EQ(own->features, files->features);
+  EXPECT_EQ(own->fingerprint, files->fingerprint);
+  holdings[1].feature_names[1] = "z";
+  EXPECT_NE(test::failure_of([&] { prepare_own_holdings(x, holdings); }).where().find("holding"),
+            std::string::npos);
+  x.training.strategy = strategy_kind::federated;
+  EXPECT_EQ(test::failure_of([&] { prepare_own_holdings(x, holdings); }).code(),
+            failure_code::bad_job);
 }
 
 } // namespace

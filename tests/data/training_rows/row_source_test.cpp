@@ -250,8 +250,8 @@ TEST(stored_source, gives_the_rows_that_are_in_memory) {
       prepare_options options{5, {kept, kept / 2}, true, 16, target_scale_kind::asinh};
       const auto in_memory =
         std::make_shared<const prepared_data>(prepare(dataset{source}, options));
-      const auto in_file =
-        std::make_shared<const prepared_data>(prepare_stored(rows_file{path}, options));
+      const auto in_file = std::make_shared<const prepared_data>(
+        prepare_stored(std::make_shared<rows_file>(path), options));
       EXPECT_EQ(in_file->features, in_memory->features) << "standardised by the same bits";
       EXPECT_EQ(in_file->scale, in_memory->scale);
       EXPECT_EQ(in_file->scale.is_none(), labelled);
@@ -291,8 +291,8 @@ TEST(stored_source, damage_is_told_to_all_who_want_the_chunk) {
   const temporary_folder folder;
   const auto path = folder.path("rows");
   write_rows(path, some_rows(true), 16);
-  const auto data =
-    std::make_shared<const prepared_data>(prepare_stored(rows_file{path}, {1, 0, false, 0, 16}));
+  const auto data = std::make_shared<const prepared_data>(
+    prepare_stored(std::make_shared<rows_file>(path), {1, 0, false, 0, 16}));
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   const auto rows = rows_of(data);
   const std::vector<uint32_t> last{12}, ids{200};

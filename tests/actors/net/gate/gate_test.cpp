@@ -27,11 +27,6 @@ failure_code refusal_of(const gate_options& options) {
   return test::failure_of([&] { const gate door{options}; }, "").code();
 }
 
-/// A port that nobody has: one that somebody had a moment ago.
-uint16_t free_port() {
-  return gate{options_of("a")}.port();
-}
-
 TEST(gate, opens_one_connection_for_both_sides) {
   logged_gate a{options_of("a")};
   logged_gate b{dialling("b", "a", a.door.port())};

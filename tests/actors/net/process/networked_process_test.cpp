@@ -67,11 +67,6 @@ void wait_for_version(const test::test_node& director, uint64_t version) {
   EXPECT_FALSE(director.has_ended(milliseconds{0})) << "the run is too short for this test";
 }
 
-/// One that somebody had a moment ago.
-uint16_t free_port() {
-  return gate{test::options_of("a")}.port();
-}
-
 /// Whether it says so soon: what it hears is told on another thread.
 bool says(const test::test_node& node, const std::string& words) {
   for (int i = 0; i < 500 && node.news().find(words) == std::string::npos; ++i)
