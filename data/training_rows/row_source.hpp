@@ -43,13 +43,15 @@ public:
 
   /// A source for rows of these chunks alone, which are brought into memory now, and stay there for
   /// as long as it does. Null: all rows are at hand here.
-  virtual std::shared_ptr<const row_source> window(std::span<const uint32_t> chunks) const = 0;
+  virtual std::shared_ptr<const row_source> window(std::span<const uint32_t>) const {
+    return nullptr;
+  }
 
   /// Rows before each chunk, and at the end N; empty where rows do not lie in chunks.
-  virtual std::vector<uint64_t> chunk_begins() const = 0;
+  virtual std::vector<uint64_t> chunk_begins() const { return {}; }
 
   /// The labels of the rows of a chunk; none where rows have none, or do not lie in chunks.
-  virtual std::vector<int32_t> labels_of_chunk(size_t chunk) const = 0;
+  virtual std::vector<int32_t> labels_of_chunk(size_t) const { return {}; }
 };
 
 /// The rows of a data set in memory. Ranges are not copied, but of lent rows that are standardised or lie
@@ -67,9 +69,6 @@ public:
   batch range(size_t begin, size_t count, batch_reader& reader) const override;
   batch gather(std::span<const uint32_t> rows, batch_reader& reader) const override;
   void expect(std::span<const uint32_t> rows) const override { ask_for_rows(*rows_, rows); }
-  std::shared_ptr<const row_source> window(std::span<const uint32_t>) const override {
-    return nullptr;
-  }
   std::vector<uint64_t> chunk_begins() const override { return chunk_begins_; }
   std::vector<int32_t> labels_of_chunk(size_t chunk) const override;
 
@@ -90,11 +89,6 @@ public:
   /// Throw std::logic_error for a row that is not here: nobody may ask for it.
   batch range(size_t begin, size_t count, batch_reader& reader) const override;
   batch gather(std::span<const uint32_t> rows, batch_reader& reader) const override;
-  std::shared_ptr<const row_source> window(std::span<const uint32_t>) const override {
-    return nullptr;
-  }
-  std::vector<uint64_t> chunk_begins() const override { return {}; }
-  std::vector<int32_t> labels_of_chunk(size_t) const override { return {}; }
 
 private:
   void require_here(size_t row) const;

@@ -30,11 +30,6 @@ public:
   batch range(size_t begin, size_t count, batch_reader& reader) const override;
   /// Of consecutive numbers alone: throws std::logic_error for others.
   batch gather(std::span<const uint32_t> rows, batch_reader& reader) const override;
-  std::shared_ptr<const row_source> window(std::span<const uint32_t>) const override {
-    return nullptr;
-  }
-  std::vector<uint64_t> chunk_begins() const override { return {}; }
-  std::vector<int32_t> labels_of_chunk(size_t) const override { return {}; }
 
 private:
   void require_same(uint64_t begin, const rows_chunk& rows) const;

@@ -1,7 +1,7 @@
 """Random faults on clusters of real processes: the result is that of `troupe train`, nobody hangs,
 nothing is left behind.
 
-    python3 tests/scripts/cluster_random_test.py BUILD_FOLDER SOURCE_FOLDER [RUNS] [SEED] [split | modes]
+    python3 tests/scripts/cluster_random_test.py BUILD_FOLDER SOURCE_FOLDER [RUNS] [SEED] [split | modes | homes]
 
 Each run draws one to six processes, with more replicas than slices as often as not, plain or
 secured, and one to four faults at any moment, the first tenth of a second and the last step
@@ -9,8 +9,10 @@ included: processes are killed, stand still for less and for more than others wa
 be about to open), computing threads hang while heartbeats go on, the director dies and goes on,
 everybody dies, two signals come at once, somebody else answers at a dead node's address, wires
 delay, break and turn bits over. With `split` a group of processes carries a model, or each fetches it. With `modes` a parameter server merges members' models, or
-applies gradients as they come: then the result is that of one process that repeats the run from its record. RUNS (3) of them, from SEED (printed); a failure prints the
-seed that repeats its choices.
+applies gradients as they come: then the result is that of one process that repeats the run from its record. With `homes` each
+node has rows that it alone can read (in a mount namespace, where that is permitted): one to five holdings of 5 to 5,000 rows,
+of other columns' orders and separators, lacking classes and categories; some nodes have copies, some none. RUNS (3) of them,
+from SEED (printed); a failure prints the seed that repeats its choices.
 """
 
 import json
@@ -18,10 +20,12 @@ import os
 import random
 import signal
 import ssl
+import subprocess
 import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
 from cluster_run import (CARRIERS, DIRECTOR, NAMES, Cluster, Node, cluster_text, free_ports, hang, timeouts,
                          trained_alone)
@@ -30,9 +34,13 @@ from fault_proxy import Wires
 from patience import HANG, SLOWNESS
 from secured_cluster import Impostor, make_certificates, tls_text
 
+sys.path.insert(1, f"{sys.path[0]}/rows")
+from thing_rows import COLUMNS, JOB_OF_THINGS, text_of, things  # noqa: E402
+
 RUNS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
-SPLITS, HAS_MODES = (sys.argv[5:6] == [word] for word in ("split", "modes"))
+SPLITS, HAS_MODES, HAS_HOMES = (sys.argv[5:6] == [word] for word in ("split", "modes", "homes"))
+HIDES = os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode == 0
 EPOCHS = 120
 ROUNDS = [{"training.strategy": '"parameters"', "training.members": members, "training.slices": members,
            "training.local_steps": steps, **merge}
@@ -75,6 +83,7 @@ class Trial:
     def __init__(self, seed, folder):
         self.draw = random.Random(seed)
         self.folder = folder
+        self.epochs = EPOCHS
         count = self.draw.randint(1, 6)
         self.slices = self.draw.randint(1, 6)
         self.exchange = random.Random(seed).choice(["bf16", "float32"])
@@ -115,7 +124,7 @@ class Trial:
     def settings(self):
         every = self.every = self.draw.choice([10, 50, 0, None])
         carrier = self.draw.choice(["auto", *CARRIERS])
-        keys = {"network.carrier": f'"{carrier}"', "training.epochs": EPOCHS, "training.exchange": f'"{self.exchange}"',
+        keys = {"network.carrier": f'"{carrier}"', "training.epochs": self.epochs, "training.exchange": f'"{self.exchange}"',
                 "training.slices": self.slices, "checkpoint.every_steps": every, **self.split}
         return ("".join(f"{key} = {value}\n" for key, value in keys.items() if value is not None)
                 + (tls_text(self.keys) if self.keys else ""))
@@ -126,7 +135,7 @@ class Trial:
             return json.loads(finished(TROUPE, "train", "--replay", record, "--json", "--quiet", cwd=cluster.folder).stdout)
         whole = [f"{key}={value}" for key, value in self.split.items() if self.mode or "model" in key]
         slices = [] if self.slices is None else [f"training.slices={self.slices}"]
-        return trained_alone(JOB, [f"training.epochs={EPOCHS}", *slices, f"training.exchange={self.exchange}", *whole])
+        return trained_alone(JOB, [f"training.epochs={self.epochs}", *slices, f"training.exchange={self.exchange}", *whole])
 
     def wire_all(self, wires):
         """Whoever dials a node reaches it by way of a bad wire."""
@@ -221,15 +230,104 @@ class Trial:
         self.start(cluster, name)
 
 
+HOME_JOB = """[job]
+name = "digits"
+[data]
+{rows}
+""" + JOB_OF_THINGS + """kind = "{optimizer}"
+learning_rate = 0.01
+[training]
+batch_size = 64
+evaluate_every = 10
+"""
+
+
+class HomeNode(Node):
+    data = ""
+
+    def text(self):
+        return super().text() + (f"data = {self.data}\n" if self.data else "")
+
+
+class HomeTrial(Trial):
+    """Nodes with rows of their own; the twin has all of them in files."""
+
+    def __init__(self, seed, folder):
+        super().__init__(seed, folder)
+        self.exchange, self.slices = "float32", None
+        self.nodes = [HomeNode(x.name, x.replicas, x.shards, x.address) for x in self.nodes]
+        computing = [x for x in self.nodes if x.replicas]
+        self.mode = self.draw.choice([{}, {}, self.draw.choice(ROUNDS), {"training.consistency": '"asynchronous"'},
+                                      {"training.consistency": "{ lag = 2.0 }"}])
+        self.repeats, self.split = "training.consistency" in self.mode, self.mode
+        count = self.draw.randint(1, min(5, len(computing)))
+        in_rounds = "training.members" in self.mode
+        if in_rounds:  # each member has a row in each round
+            self.mode = {**self.mode, "training.members": count + self.draw.randint(0, 2), "training.local_steps": 7}
+            self.mode.pop("training.slices")
+            self.split = self.mode
+        self.optimizer = "sgd" if in_rounds else "adam"
+        sizes = [self.draw.choice([900, 1800] if in_rounds else [5, 40, 300, 1500, 5000]) for _ in range(count)]
+        if sizes == [5] * count:
+            sizes[0] = 300
+        self.epochs = max(EPOCHS, 400_000 // sum(sizes))  # as many steps, more or less
+        self.parts = [self.draw_part(size, seed + i) for i, size in enumerate(sizes)]
+        Path(folder, "parts").mkdir()
+        for i, (rows, columns) in enumerate(self.parts):
+            Path(folder, "parts", f"{i}.csv").write_text(text_of(rows, columns), encoding="utf-8")
+        others = self.draw.sample(computing, len(computing))
+        for i, node in enumerate(others):
+            self.give(node, i if i < count else self.draw.choice([None, *range(count)]))
+        for node in self.nodes:
+            if not node.replicas and self.draw.random() < 0.15:
+                self.give(node, self.draw.randrange(count))
+        homes = [f"{folder}/{x.name}" for x in self.nodes if x.data] + [f"{folder}/parts"]
+        for node in self.nodes if HIDES else ():
+            hidden = [home for home in homes if home != f"{folder}/{node.name}"]
+            node.wrapper = ["unshare", "-m", "sh", "-ec", 'for x in $0; do mount -t tmpfs none "$x"; done; exec "$@"', " ".join(hidden)]
+        self.log.append(f"{self.mode.get('training.consistency', 'rounds' if in_rounds else 'steps')} of {sizes} rows")
+        for name, rows in (("job", ""), ("twin", f'holdings = "{folder}/parts/*.csv"')):
+            Path(folder, f"{name}.toml").write_text(HOME_JOB.format(rows=rows, optimizer=self.optimizer), encoding="utf-8")
+
+    def draw_part(self, size, seed):
+        """Rows, and their columns in some order; few lack what others have. A small holding has two kinds at least."""
+        whole = size > 900 or self.draw.random() < 0.5
+        cities = ("Bergen", "Oslo", "Rome") if whole else self.draw.sample(["Bergen", "Oslo", "Rome", "Paris"], 2)
+        kinds = ("cat", "dog", "emu") if whole else self.draw.sample(["cat", "dog", "emu"], 2)
+        rows = list(things(size, seed, cities, kinds))
+        rows[0]["size"] = "1.5"
+        return rows, self.draw.sample(COLUMNS, len(COLUMNS))
+
+    def give(self, node, part):
+        if part is None:
+            return
+        rows, columns = self.parts[part]
+        separator = self.draw.choice([",", ";", "|"])
+        path = Path(self.folder, node.name, "rows.csv")
+        path.parent.mkdir()
+        path.write_text(text_of(rows, columns, separator), encoding="utf-8")
+        node.data = f'{{ file = "{path}", separator = "{separator}" }}'
+
+    def expected(self, cluster):
+        if self.repeats:
+            record = os.path.join(cluster.folder, "runs", "digits")
+            return json.loads(finished(TROUPE, "train", "--replay", record, "--json", "--quiet", "--set", "data.at_nodes=false",
+                                       "--set", f"data.holdings={self.folder}/parts/*.csv", cwd=cluster.folder).stdout)
+        return trained_alone(f"{self.folder}/twin.toml", [f"training.epochs={self.epochs}",
+                                                          *(f"{key}={value}" for key, value in self.split.items())])
+
+
 class RandomFaults(unittest.TestCase):
     def play(self, seed, folder, wires):
-        trial = Trial(seed, folder)
+        trial = (HomeTrial if HAS_HOMES else Trial)(seed, folder)
         if not trial.is_secured and trial.draw.random() < 0.3:
             trial.wire_all(wires)
-        text = cluster_text(trial.nodes, trial.settings(), timeouts(LOST_AFTER * SLOWNESS, 20))
+        text = cluster_text(trial.nodes, trial.settings(), timeouts(LOST_AFTER * SLOWNESS, 20),
+                            f"{folder}/job.toml" if HAS_HOMES else JOB)
         with Cluster(text, trial.nodes) as cluster:
             for _ in range(trial.draw.randint(1, 4)):
-                epoch = trial.draw.choice([0, 0, 5, 30, 60, 90, EPOCHS - 1])
+                part = trial.draw.choice([0, 0, 5, 30, 60, 90, EPOCHS - 1])
+                epoch = part * trial.epochs // EPOCHS
                 cluster.wait_until(lambda e=epoch: cluster.director().epoch >= e, 60)
                 trial.pause(0.1)
                 if not cluster.is_running():

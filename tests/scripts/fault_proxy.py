@@ -96,6 +96,8 @@ class Direction:
 
     def deliver(self):
         """The oldest: a loop may call those of one time in any order."""
+        if not self.waiting:
+            return  # the connection has ended
         message = self.waiting.popleft()
         self.queued -= len(message)
         self.write(message)
@@ -145,6 +147,9 @@ class Connection:
     def end(self, reset=False):
         self.is_over = True
         self.wire.connections.discard(self)
+        for way in () if reset else (self.there, self.back):
+            while way.waiting:  # what was said before the end comes before it
+                way.write(way.waiting.popleft())
         for transport in (self.there.source, self.there.target):
             if transport is None or transport.is_closing():
                 continue

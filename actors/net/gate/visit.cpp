@@ -5,11 +5,15 @@
 #include "actors/run/trainer_records.hpp"
 #include "data/records/history_figures.hpp"
 #include "data/records/trainer_table.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/json_value.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <span>
 
 namespace troupe {
 
@@ -17,8 +21,20 @@ namespace {
 
 using ordered_json = nlohmann::ordered_json;
 
+// The last key of a line is the checksum of all that stands before it.
+constexpr std::string_view check_begin = R"(,"check":")";
+constexpr std::string_view check_end = R"("})";
+
+std::string check_of(std::string_view text) {
+  return fmt::format("{:016x}", short_checksum_of(std::as_bytes(std::span{text})));
+}
+
+/// Of an object that is not empty.
 std::string line_of(const ordered_json& object) {
-  return object.dump(-1, ' ', true, ordered_json::error_handler_t::replace) + '\n';
+  auto text = object.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
+  text.pop_back();
+  const auto check = check_of(text);
+  return text.append(check_begin).append(check).append(check_end) + '\n';
 }
 
 double seconds_of(milliseconds time) {
@@ -196,7 +212,26 @@ bool begins_with_card(std::string_view text) {
   return text.substr(0, bytes_before_card).find("\"visit\":\"table\"") != text.npos;
 }
 
+line_state state_of(std::string_view line) {
+  if (line.ends_with('\n'))
+    line.remove_suffix(1);
+  constexpr size_t digits = 16;
+  constexpr auto length = check_begin.size() + digits + check_end.size();
+  const auto text = line.substr(0, line.size() - std::min(line.size(), length));
+  const auto check = line.substr(text.size());
+  if (check.starts_with(check_begin) && check.ends_with(check_end))
+    return check.substr(check_begin.size(), digits) == check_of(text) ? line_state::whole
+                                                                      : line_state::damaged;
+  const auto object =
+    is_nested_too_deep(line) ? ordered_json{} : ordered_json::parse(line, nullptr, false);
+  if (!object.is_object() || !object.contains("troupe"))
+    return line_state::strange;
+  return object["troupe"] == protocol_number ? line_state::damaged : line_state::foreign;
+}
+
 std::optional<visit_request> read_visit(std::string_view text) {
+  if (state_of(text) == line_state::damaged)
+    return std::nullopt;
   const auto object = ordered_json::parse(text, nullptr, false);
   if (!object.is_object() || !object.contains("visit") || !object["visit"].is_string() ||
       !object.contains("troupe") || !object["troupe"].is_number_unsigned())

@@ -3,9 +3,9 @@
 // over a fresh connection, through the director's gate:
 //
 //   visitor                                             director's process
-//      | {"troupe":1,"version":"...","visit":"status"}      |
+//      | {"troupe":1,"version":"...","visit":"status","check":"..."}
 //      |--------------------------------------------------->|
-//      |        {"troupe":1,"answer":{"verdict":"admitted"},"status":{...}}
+//      |        {"troupe":1,"answer":{"verdict":"admitted"},"status":{...},"check":"..."}
 //      |<---------------------------------------------------|
 //
 // or an answer that refuses, with its reason and exit code. Then the connection ends. Nothing of a
@@ -39,10 +39,19 @@ struct visit_request {
   friend bool operator==(const visit_request&, const visit_request&) = default;
 };
 
+/// Whether a line came as it was said: its last key is a checksum of what stands before it.
+enum class line_state : uint8_t {
+  whole,
+  damaged, ///< on the way: its checksum is wrong, or missing
+  foreign, ///< of another protocol, which may have no checksum
+  strange, ///< of no process of troupe
+};
+line_state state_of(std::string_view line);
+
 /// The line with its end.
 std::string write_visit(const visit_request& x);
 
-/// Reads a line; nothing when it is no visit. `text` is without its end.
+/// Reads a line; nothing when it is no visit, or was damaged. `text` is without its end.
 std::optional<visit_request> read_visit(std::string_view text);
 
 /// Bytes of a visit's line: a card of some thousand columns. Strangers can make a gate keep this for each connection.

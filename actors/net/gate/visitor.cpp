@@ -154,7 +154,14 @@ std::string exchange(channel& line, const visit_request& request, const endpoint
     if (heard.size() > (request.what == "table" ? proven_card_bytes_max : visit_bytes_max))
       no_director(to_string(where));
   }
-  return heard.substr(0, heard.find('\n'));
+  heard.resize(heard.find('\n'));
+  // A node that waits for the table asks again: its director may be about to come.
+  const auto state = state_of(heard);
+  if (state == line_state::damaged)
+    nobody(where, "its answer was damaged on the way");
+  if (state == line_state::strange && request.what == "table")
+    nobody(where, "what answers is no director of troupe");
+  return heard;
 }
 
 } // namespace

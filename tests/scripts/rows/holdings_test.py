@@ -13,24 +13,13 @@ import unittest
 sys.path.insert(0, f"{sys.path[0]}/..")
 from command import TROUPE, JobTest, main, rows_of_csv, sets_of
 from patience import HANG, wait_until
-from thing_rows import COLUMNS, text_of, things
+from thing_rows import COLUMNS, JOB_OF_THINGS, text_of, things
 
 JOB = """[job]
 seed = 5
 [data]
 holdings = "parts/*.csv"
-target = "kind"
-categorical = ["city"]
-missing = "mean"
-standardize = true
-test_fraction = 0.2
-validation_fraction = 0.1
-[model]
-hidden = [12]
-dropout = 0.1
-loss = "categorical-cross-entropy"
-[optimizer]
-kind = "adam"
+""" + JOB_OF_THINGS + """kind = "adam"
 learning_rate = 0.01
 [training]
 batch_size = 48

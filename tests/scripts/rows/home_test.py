@@ -22,25 +22,14 @@ from cluster_run import Cluster, Node, free_ports, timeouts
 from command import CommandTest, main, rows_of_csv
 from patience import HANG
 from secured_cluster import make_certificates, tls_text
-from thing_rows import COLUMNS, text_of, things
+from thing_rows import COLUMNS, JOB_OF_THINGS, text_of, things
 
 JOB = """[job]
 name = "home"
 seed = 5
 [data]
 {rows}
-target = "kind"
-categorical = ["city"]
-missing = "mean"
-standardize = true
-test_fraction = 0.2
-validation_fraction = 0.1
-[model]
-hidden = [12]
-dropout = 0.1
-loss = "categorical-cross-entropy"
-[optimizer]
-kind = "adam"
+""" + JOB_OF_THINGS + """kind = "adam"
 learning_rate = 0.01
 [training]
 batch_size = 48

@@ -3,6 +3,19 @@
 import random
 
 COLUMNS = ["size", "city", "weight", "kind"]
+# How a job reads them, and what it trains; a rule of the section optimizer is to follow.
+JOB_OF_THINGS = """target = "kind"
+categorical = ["city"]
+missing = "mean"
+standardize = true
+test_fraction = 0.2
+validation_fraction = 0.1
+[model]
+hidden = [12]
+dropout = 0.1
+loss = "categorical-cross-entropy"
+[optimizer]
+"""
 
 
 def things(count, seed, cities=("Bergen", "Oslo", "Rome"), kinds=("cat", "dog", "emu")):

@@ -42,6 +42,28 @@ TEST(visit, other_lines_are_none) {
   EXPECT_FALSE(read_visit(write_hello({facts_of("b"), {}})));
 }
 
+// A digit of a mean that changes on the way would train another model.
+TEST(visit, a_line_with_any_bit_turned_over_is_none_or_of_another_protocol) {
+  const auto visit = write_visit({protocol_number, "1", "table", "b", R"({"mean":0.25})"});
+  table_answer said;
+  said.table = R"({"mean":0.25})";
+  for (const auto& line : {visit, visit_answer(said), visit_refusal(run_is_over("the end"))}) {
+    EXPECT_EQ(state_of(line), line_state::whole);
+    for (size_t i = 0; i + 1 < line.size(); ++i)
+      for (int bit = 0; bit < 8; ++bit) {
+        auto other = line;
+        other[i] = static_cast<char>(other[i] ^ 1 << bit);
+        const auto state = state_of(other);
+        EXPECT_NE(state, line_state::whole) << other;
+        const auto found = read_visit(other);
+        EXPECT_TRUE(!found || found->protocol != protocol_number) << other;
+      }
+  }
+  EXPECT_EQ(state_of("HTTP/1.1 400 Bad Request"), line_state::strange);
+  EXPECT_EQ(state_of(R"({"troupe":1,"visit":"status"})"), line_state::foreign);
+  EXPECT_EQ(state_of(""), line_state::strange);
+}
+
 TEST(visit, another_version_or_wish_is_refused) {
   EXPECT_TRUE(admit_visit(asking("1.2"), "1.2").is_admitted());
   EXPECT_EQ(admit_visit(asking("1.3"), "1.2").code, refusal_code::mismatch);
