@@ -77,6 +77,8 @@ if(TROUPE_BUILD_COMMAND)
     table_splits:rows/splits table_text:rows/text table_weights:rows/weights tls tls_wires tools/comparison
     tools/tools)
   troupe_command_test(cluster_random ${TROUPE_PYTHON} -B ${here}/scripts/cluster_random_test.py ${folders} 1 101)
+  troupe_command_test(cluster_random_homes ${TROUPE_PYTHON} -B ${here}/scripts/cluster_random_test.py ${folders} 2 16
+                                           homes)
   troupe_command_test(cluster_random_modes ${TROUPE_PYTHON} -B ${here}/scripts/cluster_random_test.py ${folders} 2 11
                                            modes)
   if(TROUPE_BUILD_PYTHON)

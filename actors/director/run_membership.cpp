@@ -179,6 +179,7 @@ void run_membership::tick(moment now) {
   carry_out(rule_->on_tick(now));
   if (!context_.finished)
     settle_doubt(now);
+  tell_turned_away();
 }
 
 void run_membership::settle_doubt(moment now) {
@@ -188,7 +189,8 @@ void run_membership::settle_doubt(moment now) {
     carry_out(*std::exchange(held_back_, std::nullopt));
 }
 
-// The process learns it from a view that does not name it. That view may not be published yet.
+// The process learns it from a view that does not name it. That view may not be published yet; or it may never be, where
+// nobody else has its rows, or its part of the model.
 void run_membership::carry_out(const turn_away& decision) {
   turned_away_[decision.name] = decision.incarnation;
   tell_turned_away();
@@ -199,8 +201,12 @@ void run_membership::tell_turned_away() {
     const auto way = context_.links.find(who);
     const bool is_here = way != context_.links.end() && way->second.who.incarnation == incarnation;
     const auto place = context_.view.find(who);
-    if (is_here && place && context_.view.members[*place].incarnation == incarnation)
+    const bool is_named = place && context_.view.members[*place].incarnation == incarnation;
+    if (is_here && is_named) {
+      if (waiting_)
+        context_.self->send(way->second.way, given_up{incarnation});
       continue;
+    }
     if (is_here)
       context_.self->send(way->second.way, context_.view);
     turned_away_.erase(who);

@@ -62,6 +62,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       settle();
     },
     [this](const cluster_view& news) { on_cluster_view(news); },
+    [this](const given_up& news) { on_given_up(news.incarnation); },
     [this, &directives](const directive& news) {
       directives.on_directive(news);
       parts_->report.note_clock(news.sent);
@@ -294,6 +295,15 @@ void node_state::on_cluster_view(const cluster_view& news) {
                                              ? "computes what the parameter server gives it"
                                              : context_.view.work_text(*context_.me));
   settle();
+}
+
+void node_state::on_given_up(uint64_t incarnation) {
+  if (incarnation != context_.options.self.incarnation || !context_.me)
+    return;
+  context_.me.reset();
+  rest();
+  if (context_.options.listeners.on_standing)
+    context_.options.listeners.on_standing(context_.view.id, incarnation, "");
 }
 
 view_limits node_state::limits_here() const {

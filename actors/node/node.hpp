@@ -53,6 +53,7 @@ private:
 
   // ---- Views: from the cluster's to the process's ----
   void on_cluster_view(const cluster_view& news);
+  void on_given_up(uint64_t incarnation);
   void adopt(const cluster_view& news);
   /// True if the view names this life of the process.
   bool names_me(const cluster_view& x) const;

@@ -21,6 +21,7 @@ TROUPE_INSPECT(directive,
                plain(f, "troupe.directive", x.term, x.sequence, x.rule.version, x.rule.final,
                      x.rule.reductions, x.row_version, x.checkpoint_version, x.round, x.sent))
 
+TROUPE_INSPECT(given_up, plain(f, "troupe.given_up", x.incarnation))
 TROUPE_INSPECT(hold_request, plain(f, "troupe.hold_request", x.term, x.sequence))
 
 /// node -> director. This process starts no step from `next_step` on until the next directive

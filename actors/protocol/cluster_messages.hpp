@@ -55,6 +55,16 @@ struct directive {
 
 TROUPE_INSPECTED(directive);
 
+/// director -> a node that was taken out, until it joins anew, where no view can tell it: nobody else has its rows, its
+/// part of the model, or shards.
+struct given_up {
+  uint64_t incarnation = 0; ///< of the node
+
+  friend bool operator==(const given_up&, const given_up&) = default;
+};
+
+TROUPE_INSPECTED(given_up);
+
 /// director -> all nodes, until all computing nodes have answered. Start no further step.
 struct hold_request {
   uint64_t term = 0;

@@ -36,6 +36,7 @@ struct evaluation_task;
 struct farewell;
 struct gate_event;
 struct given_vectors;
+struct given_up;
 struct gradient_offer;
 struct gradient_report;
 struct gradient_work;
@@ -115,6 +116,7 @@ CAF_ADD_TYPE_ID(troupe_messages, (troupe::online_report))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::cluster_view))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::directive))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::hold_answer))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::given_up))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::hold_request))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::member))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::node_report))

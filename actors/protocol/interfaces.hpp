@@ -146,6 +146,8 @@ using tensor_actor = caf::typed_actor<
 using node_actor = tensor_actor::extend<
   // director: the members, replicas and shards. The higher (term, number) wins.
   caf::reacts_to<cluster_view>,
+  // director: this incarnation is no member any more, and no view can tell of it yet.
+  caf::reacts_to<given_up>,
   // director: how far training goes, and which reports have arrived.
   caf::reacts_to<directive>,
   // director: start no further step until the next directive.

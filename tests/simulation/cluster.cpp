@@ -351,6 +351,15 @@ void cluster::on_arrival(machine_id to, const caf::message& content) {
       if (options_.machines[i].name == report.name)
         last_words_[i] = in_words(content);
   }
+  const auto join_anew = [this, to] {
+    world_.after(std::chrono::milliseconds{100}, [this, to, was = incarnations_[to - 1]] {
+      if (incarnations_[to - 1] == was && network_.is_linked(director_machine, to))
+        network_.reset_link(director_machine, to);
+    });
+  };
+  if (content.match_elements<given_up>() &&
+      content.get_as<given_up>(0).incarnation == incarnations_[to - 1])
+    join_anew();
   if (!content.match_elements<cluster_view>())
     return;
   const auto& news = content.get_as<cluster_view>(0);
@@ -361,10 +370,7 @@ void cluster::on_arrival(machine_id to, const caf::message& content) {
   // Who was turned away joins anew.
   const auto place = news.find(world_.name_of(to));
   if (!place || news.members[*place].incarnation != incarnations_[to - 1])
-    world_.after(std::chrono::milliseconds{100}, [this, to, was = incarnations_[to - 1]] {
-      if (incarnations_[to - 1] == was && network_.is_linked(director_machine, to))
-        network_.reset_link(director_machine, to);
-    });
+    join_anew();
 }
 
 } // namespace troupe::simulation

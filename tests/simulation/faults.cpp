@@ -77,12 +77,12 @@ bool caretaker::befall(const fault& x) {
     return freeze(x);
   case fault_kind::partition:
     return block(x, true);
-  case fault_kind::
-    lasting_partition: // where rows have holders, one of the two may have what nobody else has
-    return std::ranges::any_of(cluster_.options().machines,
-                               [](const machine_plan& one) { return one.holding.has_value(); })
-             ? block(x, true)
-             : separate(x);
+  case fault_kind::lasting_partition: {
+    // Where rows have holders, one of the two may have what nobody else has: they find each other again.
+    const bool heals = std::ranges::any_of(cluster_.options().machines,
+                                           [](const auto& one) { return one.holding.has_value(); });
+    return separate(x, heals ? 6s + x.length : duration{24h});
+  }
   case fault_kind::one_way_partition:
     return block(x, false);
   case fault_kind::link_reset:
@@ -250,8 +250,8 @@ bool caretaker::reset_link(const fault& x) {
   return true;
 }
 
-// The membership rule takes one of them out, and the run goes on.
-bool caretaker::separate(const fault& x) {
+// The membership rule takes one of them out, and the run goes on without it, or once it has joined anew.
+bool caretaker::separate(const fault& x, duration length) {
   const auto count = cluster_.process_count();
   const auto a = cluster::machine_of(x.choice % count);
   const auto b = cluster::machine_of((x.choice + 1 + x.choice / 16 % (count - 1)) % count);
@@ -261,9 +261,9 @@ bool caretaker::separate(const fault& x) {
   has_separated_ = true;
   world_.trace("** " + world_.name_of(a) + " and " + world_.name_of(b) +
                " cannot hear each other any more");
-  cluster_.wires().block(a, b, 24h);
-  cluster_.wires().block(b, a, 24h);
-  heals_at(world_.now());
+  cluster_.wires().block(a, b, length);
+  cluster_.wires().block(b, a, length);
+  heals_at(world_.now() + (length < 24h ? length : duration{0}));
   return true;
 }
 

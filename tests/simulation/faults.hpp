@@ -39,7 +39,7 @@ private:
   bool freeze(const fault& x);
   bool block(const fault& x, bool both_ways);
   bool reset_link(const fault& x);
-  bool separate(const fault& x);
+  bool separate(const fault& x, duration length);
   bool corrupt(const fault& x);
   bool drop_messages(const fault& x);
   bool echo_messages(const fault& x);

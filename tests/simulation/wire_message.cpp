@@ -51,6 +51,10 @@ std::string words(const directive& x) {
          std::to_string(x.row_version) + ", checkpoint " + std::to_string(x.checkpoint_version);
 }
 
+std::string words(const given_up& x) {
+  return "incarnation " + std::to_string(x.incarnation) + " is given up";
+}
+
 std::string words(const hold_request& x) {
   return "hold " + std::to_string(x.term) + "/" + std::to_string(x.sequence);
 }
@@ -201,10 +205,10 @@ bool visit_one_of(const caf::message& content, F&& f) {
 
 template <class F>
 bool visit(const caf::message& content, F&& f) {
-  return visit_one_of<sent_piece, sent_want, node_report, directive, cluster_view, hold_request,
-                      hold_answer, shard_numbers, training_report, evaluation, span_hash,
-                      not_finite_report, sent_credit, sent_stamp, task_header, result_header,
-                      sequence_news, span_progress>(content, f);
+  return visit_one_of<sent_piece, sent_want, node_report, directive, cluster_view, given_up,
+                      hold_request, hold_answer, shard_numbers, training_report, evaluation,
+                      span_hash, not_finite_report, sent_credit, sent_stamp, task_header,
+                      result_header, sequence_news, span_progress>(content, f);
 }
 
 } // namespace

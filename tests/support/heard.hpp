@@ -55,10 +55,11 @@ inline director_link_actor::behavior_type played_director(director_link_actor::p
 }
 
 inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) {
-  return {note(notes->pieces),        note(notes->wants),         note(notes->credits),
-          note(notes->stamps),        [](const cluster_view&) {}, [](const directive&) {},
-          [](const hold_request&) {}, note(notes->numbers),       note(notes->orders),
-          note(notes->results),       note(notes->decisions),     note(notes->progress)};
+  return {note(notes->pieces),     note(notes->wants),         note(notes->credits),
+          note(notes->stamps),     [](const cluster_view&) {}, [](const given_up&) {},
+          [](const directive&) {}, [](const hold_request&) {}, note(notes->numbers),
+          note(notes->orders),     note(notes->results),       note(notes->decisions),
+          note(notes->progress)};
 }
 
 inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard* notes) {

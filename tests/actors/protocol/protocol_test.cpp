@@ -206,6 +206,7 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_survives(cluster_view{
     {3, 2}, 40, {{"a", 7, 2, 1, 8}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}, true});
   expect_survives(directive{3, 8, {12, true, {4, 9}}, 10, 6, 9, 77});
+  expect_survives(given_up{7});
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
   expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});

@@ -272,6 +272,31 @@ TEST_P(broken_wire, who_was_taken_out_joins_anew) {
   EXPECT_EQ(c.end().reason, "finished");
 }
 
+// Without it there is no whole group, and so no view that could tell it.
+TEST_P(broken_wire, who_was_taken_out_and_cannot_be_done_without_joins_anew) {
+  auto x = endless_job();
+  x.model.hidden = {48, 48, 48};
+  x.model.cuts = 4;
+  x.parallel.tensor = 2;
+  x.training.replicas = 1;
+  test_cluster cluster{x, impatient(plan_of({bringing(0, 1), bringing(1, 0), bringing(1, 0)}))};
+  cluster.start(0);
+  relay wire{cluster.start(1).port()};
+  auto options = cluster.options_of(2);
+  options.cluster.nodes[1].address = wire.address();
+  auto& c = cluster.start(2, options);
+  ASSERT_TRUE(trains(cluster[0]));
+  wire.cut();
+  const auto joins_anew = [&] {
+    return times_said(cluster[1], "joins anew") + times_said(c, "joins anew") > 0;
+  };
+  EXPECT_TRUE(wait_until(joins_anew)) << cluster[0].news();
+  wire.mend();
+  EXPECT_TRUE(trains(cluster[0])) << "together again: " << cluster[0].news();
+  cluster[0].stop();
+  EXPECT_TRUE(cluster[0].end().training);
+}
+
 /// Both ends of the one link of a cluster think that it is there.
 bool is_linked(const test_cluster& cluster) {
   const auto thinks_so = [&](size_t i, const std::string& peer) {
