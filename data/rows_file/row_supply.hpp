@@ -5,9 +5,10 @@
 //   job.data.shuffle = troupe::shuffle_kind::lanes;         // windows of them are in memory, never all
 //   auto result = troupe::train(system, job, troupe::prepare_data(job, std::make_shared<sensor_rows>()));
 //
-// All rows, or those of the first epoch, are read once before training, and counted. Each later reading is held against that: a supply whose rows have
-// changed meanwhile ends training with a failure, and not with another model. So the trained bits follow from the rows
-// and the job; rows that a file of rows holds as numbers of 32 bits train the bits of that file.
+// All rows, or those of the first epoch, are read once before training, and counted. Each later reading is held against
+// that: a supply whose rows have changed meanwhile ends training with a failure, and not with another model. So the
+// trained bits follow from the rows and the job; rows that a file of rows holds as numbers of 32 bits train the bits of
+// that file.
 
 #pragma once
 

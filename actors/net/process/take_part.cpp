@@ -34,9 +34,17 @@ networked_end take_part_once(caf::actor_system& system, const job& given, const 
   here.cluster = plan;
   here.own_name = own_name;
   here.tls = options.tls;
-  if (options.supply && options.supply->is_endless())
-    throw failure(failure_code::bad_job, "the rows of a node have an end", "supply",
-                  "hand over rows without an end to all nodes alike: data");
+  const bool has_rows = options.rows || options.supply;
+  const auto refuse = [](bool is_so, const char* what, const char* hint) {
+    if (is_so)
+      throw failure(failure_code::bad_job, what, "take_part_options", hint);
+  };
+  refuse(options.supply && options.supply->is_endless(), "the rows of a node have an end",
+         "hand over rows without an end to all nodes alike: data");
+  refuse(options.rows && options.supply, "both rows and a supply are this node's own",
+         "keep one of the two");
+  refuse(has_rows && !plan.has_holders(), "no node of the plan has rows of its own",
+         "set holds_rows of the nodes that have some, or hand over data");
   if (x.data.at_nodes)
     here.data = prepare_own_rows(
       x, options.supply ? read_rows(supplied_rows{options.supply, {}}) : options.rows,

@@ -68,6 +68,22 @@ TEST(take_part, with_rows_in_memory_and_rows_that_are_read_part_by_part) {
   EXPECT_EQ(end.training->summary.test_loss, alone.summary.test_loss);
 }
 
+TEST(take_part, rows_that_nobody_would_train_on_are_refused) {
+  auto plan = two_nodes();
+  take_part_options options;
+  options.rows = make_classification({.rows = 30}, 1);
+  options.supply = std::make_shared<test::memory_supply>(*options.rows);
+  const auto refused = [&](const std::string& why) {
+    const auto error = test::failure_of([&] { take_part_as("a", small_job(), plan, options); });
+    EXPECT_EQ(error.code(), failure_code::bad_job);
+    EXPECT_NE(error.reason().find(why), std::string::npos) << error.reason();
+  };
+  refused("both rows and a supply");
+  options.supply = nullptr;
+  plan.nodes[0].holds_rows = plan.nodes[1].holds_rows = false;
+  refused("no node of the plan");
+}
+
 TEST(take_part, rows_of_a_node_have_an_end) {
   struct endless : test::memory_supply {
     using memory_supply::memory_supply;
@@ -78,7 +94,7 @@ TEST(take_part, rows_of_a_node_have_an_end) {
   const auto error =
     test::failure_of([&] { take_part_as("a", small_job(), two_nodes(), options); });
   EXPECT_EQ(error.code(), failure_code::bad_job);
-  EXPECT_EQ(error.where(), "supply");
+  EXPECT_EQ(error.where(), "take_part_options");
 }
 
 } // namespace
