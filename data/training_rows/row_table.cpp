@@ -25,7 +25,9 @@ std::string text_of(const json& x) {
 }
 
 [[noreturn]] void refuse(const std::string& where, const std::string& why) {
-  throw failure(failure_code::bad_data, why, where);
+  throw failure(failure_code::bad_data, why, where,
+                "run the same version of troupe everywhere; a table.json that was damaged or "
+                "edited is of no use: train anew with --overwrite");
 }
 
 /// Calls `read` with the object in a text; whatever it lacks, or has of another type, is refused.
