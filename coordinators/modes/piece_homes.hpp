@@ -30,21 +30,32 @@ struct piece_homes {
   bool are_steps = false;            ///< pieces are steps of the plan, else the slices of each
   std::vector<chunk_group> chunks{}; ///< of evaluations, in order
 
-  bool may_take(std::string_view process, uint64_t piece) const {
+  /// The first piece from `from` on that a process may be given; the largest number where there is none.
+  uint64_t next(std::string_view process, uint64_t from) const {
+    constexpr auto none = std::numeric_limits<uint64_t>::max();
     if (holders.empty())
-      return true;
-    const auto holding =
-      are_steps ? plan.holding_of(piece, 0) : plan.holding_of_slice(static_cast<size_t>(piece));
-    return holders.of(process) == holding;
+      return from;
+    const auto own = holders.of(process);
+    if (!own)
+      return none;
+    if (are_steps)
+      return plan.has_held_steps() ? plan.next_step_of(*own, from) : from;
+    const auto slices =
+      plan.holdings.empty() ? index_range{0, plan.slice_count} : plan.holdings[*own].slices;
+    const auto piece = std::max<uint64_t>(from, slices.begin);
+    return piece < slices.end ? piece : none;
+  }
+  bool may_take(std::string_view process, uint64_t piece) const {
+    return next(process, piece) == piece;
   }
   /// Pieces below it may be begun, where the lowest that is not done is `lowest`. A small holding's steps are not all
   /// trained at once, before the others': they stand over the epoch. Each trainer may be a few ahead, so that those who
   /// are equally fast wait for nobody.
   uint64_t end(uint64_t lowest, size_t trainer_count) const {
     constexpr uint64_t steps_ahead = 4;
-    return holders.empty() ? std::numeric_limits<uint64_t>::max()
-           : are_steps     ? lowest + steps_ahead * std::max<size_t>(trainer_count, 1)
-                           : plan.slice_count;
+    return holders.empty() || !are_steps
+             ? std::numeric_limits<uint64_t>::max()
+             : lowest + steps_ahead * std::max<size_t>(trainer_count, 1);
   }
   bool may_judge(std::string_view process, const index_range& wanted) const {
     for (const auto& group : chunks)

@@ -94,10 +94,17 @@ std::vector<uint64_t> trainer_roster::take_left_out(moment now) {
 }
 
 std::set<uint64_t>::const_iterator trainer_roster::next_returned(size_t place, moment now) const {
-  return std::ranges::find_if(returned_, [&](uint64_t piece) {
-    return losses_.of(piece, now) == piece_losses::advice::give &&
-           options_.homes.may_take(places_[place].who.process, piece);
-  });
+  auto one = returned_.begin();
+  while (one != returned_.end()) {
+    const auto own = options_.homes.next(places_[place].who.process, *one);
+    if (own != *one)
+      one = returned_.lower_bound(own);
+    else if (losses_.of(own, now) == piece_losses::advice::give)
+      break;
+    else
+      ++one;
+  }
+  return one;
 }
 
 uint64_t trainer_roster::next_piece(size_t place, moment now) const {
@@ -106,11 +113,9 @@ uint64_t trainer_roster::next_piece(size_t place, moment now) const {
   auto lowest = returned_.empty() ? begun_count_ : std::min(*returned_.begin(), begun_count_);
   for (const auto& x : places_)
     lowest = std::min(lowest, x.task ? x.task->piece : lowest);
-  const auto end = options_.homes.end(lowest, living_count());
-  auto piece = begun_count_;
-  while (piece < end && !options_.homes.may_take(places_[place].who.process, piece))
-    ++piece;
-  return piece < end ? piece : std::numeric_limits<uint64_t>::max();
+  const auto piece = options_.homes.next(places_[place].who.process, begun_count_);
+  return piece < options_.homes.end(lowest, living_count()) ? piece
+                                                            : std::numeric_limits<uint64_t>::max();
 }
 
 bool trainer_roster::has_work(size_t place, uint64_t limit, moment now) const {

@@ -85,6 +85,14 @@ uint64_t timeline::steps_of_before(size_t holding, uint64_t count) const {
   return begin;
 }
 
+uint64_t timeline::next_step_of(size_t holding, uint64_t step) const {
+  const auto all = steps_in_epoch();
+  const auto number = steps_of_before(holding, step % all);
+  const bool is_next_epoch = number == steps_of(holding);
+  return (step / all + (is_next_epoch ? 1 : 0)) * all +
+         place_of({holding, is_next_epoch ? 0 : number});
+}
+
 held_step timeline::held_step_at(uint64_t step) const {
   const auto place = step % steps_in_epoch();
   for (size_t i = 0; i < holdings.size(); ++i) {

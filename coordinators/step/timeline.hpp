@@ -80,6 +80,8 @@ struct timeline {
   /// Whether each step is of one holding, and how many of an epoch are of this one.
   bool has_held_steps() const { return holdings.size() > slice_count; }
   uint64_t steps_of(size_t holding) const;
+  /// Then the first step from `step` on that is of this holding.
+  uint64_t next_step_of(size_t holding, uint64_t step) const;
   /// The holding of a slice of a step; 0 where rows lie in none.
   size_t holding_of(uint64_t step, size_t slice) const;
   /// Of a slice of any step, where all steps have rows of all holdings.

@@ -154,19 +154,23 @@ TEST(properties, steps_of_one_holding_each_take_all_its_rows_and_stand_in_propor
     plan.row_count = std::accumulate(rows.begin(), rows.end(), size_t{0});
     plan.batch_size = *rc::gen::inRange<size_t>(1, plan.row_count + 1);
     plan.holdings = share_slices(rows, plan.slice_count);
-    std::vector<uint64_t> taken(rows.size());
+    std::vector<uint64_t> taken(rows.size()), last(rows.size());
     const auto count = plan.steps_in_epoch();
     const auto near = static_cast<int64_t>(rows.size() / 2 + 1);
     for (uint64_t step = 0; step < count; ++step) {
       const auto own = plan.holding_of(step, 0);
       RC_ASSERT(plan.rows_of(step).begin == taken[own] * plan.batch_size);
+      for (uint64_t from = last[own]; from <= step; ++from)
+        RC_ASSERT(plan.next_step_of(own, from) == step);
+      last[own] = step + 1;
       ++taken[own];
       for (size_t i = 0; i < rows.size(); ++i)
         RC_ASSERT(std::abs(static_cast<int64_t>(taken[i]) -
                            static_cast<int64_t>((step + 1) * plan.steps_of(i) / count)) <= near);
     }
     for (size_t i = 0; i < rows.size(); ++i)
-      RC_ASSERT(taken[i] == plan.steps_of(i));
+      RC_ASSERT(taken[i] == plan.steps_of(i) &&
+                plan.next_step_of(i, last[i]) == count + plan.next_step_of(i, 0));
     RC_ASSERT(plan.rows_before(count) == plan.row_count);
   });
 }
