@@ -69,11 +69,12 @@ uint64_t timeline::place_of(const held_step& x) const {
   return result;
 }
 
-// All that stand before a step's place are as many as its share of the epoch, to half a step a holding.
+// All that stand before a step's place are as many as its share of the epoch, to half a step a holding. So of h holdings
+// the number is within own * h / (2 all) + 1/2 of its share, and within 2 more than that, rounded down, of that rounded down.
 uint64_t timeline::steps_of_before(size_t holding, uint64_t count) const {
   const auto all = steps_in_epoch(), own = steps_of(holding);
   const auto near = static_cast<uint64_t>(wide{count} * own / all);
-  const auto off = static_cast<uint64_t>(wide{own} * (holdings.size() + 2) / (2 * all)) + 1;
+  const auto off = static_cast<uint64_t>(wide{own} * holdings.size() / (2 * all)) + 2;
   auto begin = near - std::min(near, off), end = std::min(own, near + off);
   while (begin < end) {
     const auto middle = begin + (end - begin) / 2;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -479,6 +480,51 @@ TEST(holding_lanes, with_fewer_slices_than_holdings_each_step_is_of_one_in_propo
     rows += plan.rows_of(step).size();
   }
   EXPECT_EQ(rows, 2 * plan.row_count);
+}
+
+/// Steps of one holding each in the order of their places (2 j + 1) / (2 K), the first holding's first: (holding, j).
+std::vector<std::pair<size_t, uint64_t>> sorted_steps(const timeline& plan) {
+  std::vector<std::pair<size_t, uint64_t>> result;
+  for (size_t i = 0; i < plan.holdings.size(); ++i)
+    for (uint64_t j = 0; j < plan.steps_of(i); ++j)
+      result.emplace_back(i, j);
+  std::ranges::stable_sort(result, [&](const auto& a, const auto& b) {
+    return (2 * a.second + 1) * plan.steps_of(b.first) <
+           (2 * b.second + 1) * plan.steps_of(a.first);
+  });
+  return result;
+}
+
+TEST(holding_lanes, a_step_of_one_holding_is_found_among_any_others) {
+  std::mt19937 random{1};
+  const auto drawn = [&](size_t from, size_t to) {
+    return std::uniform_int_distribution<size_t>{from, to}(random);
+  };
+  for (size_t round = 0; round < 400; ++round) {
+    counts rows(drawn(2, 40));
+    const auto most = drawn(1, 60);
+    for (auto& count : rows)
+      count = drawn(1, drawn(1, 4) == 1 ? most : 3);
+    timeline plan{.row_count = std::accumulate(rows.begin(), rows.end(), size_t{0}),
+                  .batch_size = drawn(1, 3),
+                  .slice_count = 1,
+                  .step_limit = {}};
+    plan.holdings = share_slices(rows, 1);
+    const auto steps = sorted_steps(plan);
+    std::vector<uint64_t> next(rows.size());
+    for (size_t i = 0; i < rows.size(); ++i) // that of the next epoch
+      next[i] = steps.size() +
+                static_cast<size_t>(
+                  std::ranges::find(steps, i, &std::pair<size_t, uint64_t>::first) - steps.begin());
+    for (uint64_t step = steps.size(); step-- > 0;) {
+      const auto [holding, number] = steps[step];
+      ASSERT_EQ(plan.holding_of(step, 0), holding) << round;
+      ASSERT_EQ(plan.rows_of(step).begin, number * plan.batch_size) << round;
+      next[holding] = step;
+      for (size_t i = 0; i < rows.size(); ++i)
+        ASSERT_EQ(plan.next_step_of(i, step), next[i]) << round << ' ' << step << ' ' << i;
+    }
+  }
 }
 
 TEST(evaluation_rows, no_chunk_is_of_two_holdings) {
