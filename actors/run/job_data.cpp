@@ -1,29 +1,23 @@
 #include "actors/run/job_data.hpp"
 
-#include "actors/base/guard.hpp"
-#include "coordinators/job/federated_job.hpp"
 #include "coordinators/job/job_check.hpp"
 #include "coordinators/job/training_modes.hpp"
-#include "coordinators/step/placement.hpp"
 #include "data/formats/read_data.hpp"
 #include "data/model_file/start_model.hpp"
 #include "data/rows_file/row_supply.hpp"
 #include "data/rows_file/rows_file.hpp"
 #include "data/source/text_source.hpp"
-#include "data/table/memory_room.hpp"
+#include "data/text/checksum.hpp"
 #include "data/text/shown_text.hpp"
 #include "data/training_rows/client_partition.hpp"
 #include "data/training_rows/holdings.hpp"
 #include "data/training_rows/stored_source.hpp"
 #include "data/training_rows/stream_source.hpp"
 #include "data/training_rows/synthetic.hpp"
-#include "models/optimizers/optimizer.hpp"
 
-#include <algorithm>
 #include <iterator>
-#include <limits>
 #include <optional>
-#include <thread>
+#include <span>
 #include <utility>
 
 namespace troupe {
@@ -72,14 +66,14 @@ read_options reading_of(const job& whole) {
   return options;
 }
 
-/// `train`: the rows of the job's other file, how the model to start from reads rows, or nothing.
+/// `train`: the rows of the job's other file, how rows are known to be read, or nothing.
 table read_table(const job& x, const std::string& path, const std::string& labels_file,
                  const dataset& train) {
   require_libsvm(x.data, path);
   auto options = reading_of(x);
   options.labels_file = labels_file;
   options.plan = train.columns;
-  const bool is_agreed = x.data.at_nodes || !x.data.holdings.empty();
+  const bool is_agreed = x.data.at_nodes || !x.data.holdings.empty() || !x.data.table.empty();
   if (is_agreed && is_of(file_format::csv, x.data, path))
     options.features = train.feature_names;
   options.text.vocabulary = train.classes;
@@ -89,10 +83,9 @@ table read_table(const job& x, const std::string& path, const std::string& label
 /// What the model and its loss want of the target column, unless `train` (see read_table) decides it.
 target_use use_of(const job& x, const dataset& train = {}) {
   const auto& options = x.model;
-  if (train.row_count > 0 || (x.data.at_nodes && train.feature_count > 0))
+  const bool is_known = train.is_classification() || train.target_count > 0;
+  if (train.row_count > 0 || is_known)
     return train.is_classification() ? target_use::known_labels : target_use::numbers;
-  if (train.is_classification() || train.target_count > 0) // a model to start from
-    return train.is_classification() ? target_use::labels : target_use::numbers;
   if (const auto classes = wants_classes(options))
     return *classes ? target_use::labels : target_use::numbers;
   return target_use::by_content;
@@ -161,16 +154,15 @@ dataset read_rows_of(const job& x, const dataset& known) {
   return read_file(x, x.data.file, x.data.labels_file, known);
 }
 
-prepare_options preparing_of(const job& x, const start_model* start, size_t chunk_rows) {
+prepare_options preparing_of(const job& x, const known_reading& known, size_t chunk_rows) {
   prepare_options result{x.seed, x.data, x.data.standardize, chunk_rows, target_scale_of(x)};
-  if (start)
-    start->apply(result);
+  known.apply(result);
   return result;
 }
 
 /// The rows of a holding's file, by a table that is known, or, of no columns, by what is in them.
 dataset read_holding(const job& x, const std::string& path, const dataset& table,
-                     const start_model* start) {
+                     const known_reading& known) {
   dataset rows;
   if (is_rows_file(x.data, path)) {
     require_no_choice(x.data, path);
@@ -185,21 +177,20 @@ dataset read_holding(const job& x, const std::string& path, const dataset& table
     rows = to_dataset(read_data(path, options),
                       classes ? target_use::known_labels : target_use::numbers);
   }
-  if (start)
-    start->fit(rows);
+  known.fit(rows);
   reading_stop::check();
   return rows;
 }
 
 /// All holdings, prepared by one table that they agree on; `read_again` gives the rows of one as the table has them.
 template <class ReadAgain>
-prepared_data prepare_all(const job& x, std::vector<holding> holdings, const start_model* start,
+prepared_data prepare_all(const job& x, std::vector<holding> holdings, const known_reading& known,
                           ReadAgain read_again) {
   for (auto& one : holdings)
     one.fingerprint = content_fingerprint(one.rows);
   auto remarks = sort_holdings(holdings);
   const auto table = agreed_table(holdings, x.data.categories_max);
-  const auto options = preparing_of(x, start, 0);
+  const auto options = preparing_of(x, known, 0);
   prepared_data result;
   if (holdings.size() == 1) {
     result = prepare(std::move(holdings.front().rows), options);
@@ -215,14 +206,14 @@ prepared_data prepare_all(const job& x, std::vector<holding> holdings, const sta
   return result;
 }
 
-prepared_data load_holdings(const job& x, const start_model* start) {
+prepared_data load_holdings(const job& x, const known_reading& known) {
   std::vector<holding> holdings;
   for (auto& file : matching_files(x.data.holdings)) {
-    auto rows = read_holding(x, file, start ? start->reading() : dataset{}, start);
+    auto rows = read_holding(x, file, known.form(), known);
     holdings.push_back({std::move(file), std::move(rows), {}});
   }
-  return prepare_all(x, std::move(holdings), start, [&](const holding& one, const dataset& table) {
-    return read_holding(x, one.name, table, start);
+  return prepare_all(x, std::move(holdings), known, [&](const holding& one, const dataset& table) {
+    return read_holding(x, one.name, table, known);
   });
 }
 
@@ -231,29 +222,63 @@ dataset make_synthetic(const job& x) {
                                                             : make_regression(x.data, x.seed);
 }
 
-prepared_data prepare_in_memory(const job& x, dataset source, const start_model* start) {
+prepared_data prepare_in_memory(const job& x, dataset source, const known_reading& known) {
   size_t chunk_rows = 0;
   if (x.data.shuffle == shuffle_kind::lanes)
     chunk_rows = x.data.lanes.chunk_rows.value_or(
       default_chunk_rows(source.row_count, source.feature_count * sizeof(float)));
-  if (start)
-    start->fit(source);
-  return prepare(std::move(source), preparing_of(x, start, chunk_rows));
+  known.fit(source);
+  return prepare(std::move(source), preparing_of(x, known, chunk_rows));
 }
 
-/// Finds what the model begins from, and says what of the job does not count.
-void begin_from(const start_model& start, const job& x, prepared_data& data) {
-  const auto shape = shape_of(data);
-  const auto resolved = resolve(x, shape, 1);
-  if (!problems_with_data(resolved, shape).empty()) // `require_trainable` refuses this job later
-    return;
-  data.start = start.values_for(*make_model(resolved, shape), data, x.seed);
-  if (preparing_of(x, &start, 0).standardizes() != x.data.standardize)
-    data.remarks.push_back("data.standardize does not count: features are scaled as the model to "
-                           "start from has them");
-  if (x.data.target_scale && data.scale.kind != *x.data.target_scale)
-    data.remarks.push_back("data.target_scale does not count: targets are scaled as the model to "
-                           "start from has them");
+/// What the job's rows are known by, and what its model begins from.
+struct known_rows {
+  std::optional<start_model> start;
+  known_reading reading;
+  std::string table_sha256; ///< of the job's table; empty: it has none
+};
+
+/// `from`: a model in memory to begin from; null: what the job names.
+known_rows known_to(const job& x, const saved_model* from = nullptr) {
+  known_rows result;
+  if (from)
+    result.start.emplace(*from, x.model);
+  else if (!x.model.start_from.empty())
+    result.start.emplace(x.model);
+  if (!x.data.table.empty() && result.start)
+    throw failure(failure_code::bad_job, "the model to start from says how rows are read",
+                  "data.table", "leave it out");
+  if (result.start) {
+    result.reading = result.start->reading();
+  } else if (!x.data.table.empty()) {
+    result.reading = read_table_file(x.data.table);
+    result.table_sha256 = result.reading.sha256();
+  }
+  return result;
+}
+
+/// Says what of the job does not count, and makes what is known part of the data.
+void add_known(const known_rows& known, const job& x, prepared_data& data) {
+  const auto& reading = known.reading;
+  const auto does_not_count = [&](const char* key, const char* what) {
+    data.remarks.push_back(std::string{key} + " does not count: " + what + " are scaled as " +
+                           reading.what() + " has them");
+  };
+  const bool scales = preparing_of(x, reading, 0).standardizes();
+  if (reading.knows_features() && scales != x.data.standardize && (known.start || !scales))
+    does_not_count("data.standardize", "features");
+  if (!reading.what().empty() && x.data.target_scale && data.scale.kind != *x.data.target_scale)
+    does_not_count("data.target_scale", "targets");
+  if (known.start) {
+    const auto shape = shape_of(data);
+    const auto resolved = resolve(x, shape, 1);
+    if (problems_with_data(resolved, shape)
+          .empty()) // else `require_trainable` refuses this job later
+      data.start = known.start->values_for(*make_model(resolved, shape), data, x.seed);
+  } else if (!known.table_sha256.empty()) {
+    const auto both = data.fingerprint + known.table_sha256;
+    data.fingerprint = sha256_hex(std::as_bytes(std::span{both}));
+  }
 }
 
 void require_chunks(const job& x, const rows_file& file) {
@@ -267,16 +292,13 @@ void require_chunks(const job& x, const rows_file& file) {
 
 } // namespace
 
-std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool()> stop_requested,
-                                               const row_agreement& agree) {
-  require_no_problems(problems(x));
-  const reading_stop stop{std::move(stop_requested)};
+namespace {
+
+std::shared_ptr<const prepared_data> load_known(const job& x, const known_rows& known_to_job,
+                                                const row_agreement& agree = {}) {
   const bool by_lanes = x.data.shuffle == shuffle_kind::lanes;
   const bool synthetic = x.data.synthetic != synthetic_kind::none;
-  std::optional<start_model> start;
-  if (!x.model.start_from.empty())
-    start.emplace(x.model);
-  const auto* known = start ? &*start : nullptr;
+  const auto& known = known_to_job.reading;
   prepared_data result;
   if (x.data.at_nodes && !agree)
     throw failure(failure_code::bad_job, "the rows are those that the nodes of a cluster have",
@@ -285,8 +307,7 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
     own_rows own{{}, x.data.file, x.data.categories_max, preparing_of(x, known, 0)};
     if (!x.data.file.empty())
       own.read = [&](const dataset& form) {
-        const bool is_first = form.feature_count == 0;
-        return read_holding(x, x.data.file, is_first && known ? known->reading() : form, known);
+        return read_holding(x, x.data.file, form.feature_count == 0 ? known.form() : form, known);
       };
     result = agree(own);
   } else if (!x.data.holdings.empty()) {
@@ -295,12 +316,10 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
     require_no_choice(x.data, x.data.file);
     const auto file = std::make_shared<const rows_file>(x.data.file);
     require_chunks(x, *file);
-    if (known)
-      known->require_same(names_of(file->header()));
+    known.require_same(names_of(file->header()));
     result = prepare_stored(file, preparing_of(x, known, 0));
   } else {
-    auto source =
-      synthetic ? make_synthetic(x) : read_rows_of(x, known ? known->reading() : dataset{});
+    auto source = synthetic ? make_synthetic(x) : read_rows_of(x, known.form());
     reading_stop::check();
     result = prepare_in_memory(x, std::move(source), known);
   }
@@ -309,18 +328,34 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
                                    std::pair{row_part::validation, x.data.validation_file}})
     if (!path.empty())
       add_given_rows(part, read_file(x, path, {}, result.train), path, result);
-  if (known)
-    begin_from(*known, x, result);
+  add_known(known_to_job, x, result);
   return std::make_shared<const prepared_data>(std::move(result));
+}
+
+} // namespace
+
+std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool()> stop_requested,
+                                               const row_agreement& agree) {
+  require_no_problems(problems(x));
+  const reading_stop stop{std::move(stop_requested)};
+  return load_known(x, known_to(x), agree);
+}
+
+std::shared_ptr<const prepared_data> load_unscaled(const job& x) {
+  require_no_problems(problems(x));
+  auto unscaled = x;
+  unscaled.data.standardize = false;
+  auto known = known_to(x);
+  known.reading.leave_features_unscaled();
+  return load_known(unscaled, known);
 }
 
 namespace {
 
-/// Rows with their columns as the form has them, and, where a model to start from is known, as that has them.
-dataset by_form_and_start(dataset rows, const dataset& form, const start_model* start) {
-  auto result = by_form(std::move(rows), form);
-  if (start)
-    start->fit(result);
+/// Rows with their columns as the form has them, or, of no columns, as they are known.
+dataset by_known_form(dataset rows, const dataset& form, const known_reading& known) {
+  auto result = by_form(std::move(rows), form.feature_count == 0 ? known.form() : form);
+  known.fit(result);
   return result;
 }
 
@@ -329,14 +364,9 @@ template <class Prepare>
 std::shared_ptr<const prepared_data> prepare_given(const job& x, const saved_model* from,
                                                    Prepare prepare) {
   require_rows_alone(x.data);
-  std::optional<start_model> start;
-  if (from)
-    start.emplace(*from, x.model);
-  else if (!x.model.start_from.empty())
-    start.emplace(x.model);
-  prepared_data result = prepare(start ? &*start : nullptr);
-  if (start)
-    begin_from(*start, x, result);
+  const auto known = known_to(x, from);
+  prepared_data result = prepare(known.reading);
+  add_known(known, x, result);
   return std::make_shared<const prepared_data>(std::move(result));
 }
 
@@ -344,8 +374,8 @@ std::shared_ptr<const prepared_data> prepare_given(const job& x, const saved_mod
 
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source,
                                                   const saved_model* from) {
-  return prepare_given(x, from, [&](const start_model* start) {
-    return prepare_in_memory(x, std::move(source), start);
+  return prepare_given(x, from, [&](const known_reading& known) {
+    return prepare_in_memory(x, std::move(source), known);
   });
 }
 
@@ -371,26 +401,26 @@ void require_no_end(const job& x) {
 }
 
 prepared_data prepare_supplied(const job& x, std::shared_ptr<const row_supply> rows,
-                               const start_model* start) {
+                               const known_reading& known) {
   const bool by_lanes = x.data.shuffle == shuffle_kind::lanes;
   if (rows->is_endless())
     require_no_end(x);
   const auto all = std::make_shared<const supplied_rows>(
     std::move(rows), by_lanes ? x.data.lanes.chunk_rows : std::nullopt);
-  if (start && (by_lanes || all->is_endless()))
-    start->require_same(names_of(all->header()));
-  const auto options = preparing_of(x, start, 0);
+  if (by_lanes || all->is_endless())
+    known.require_same(names_of(all->header()));
+  const auto options = preparing_of(x, known, 0);
   return all->is_endless() ? prepare_stream(all, options)
          : by_lanes        ? prepare_stored(all, options)
-                           : prepare_in_memory(x, read_rows(*all), start);
+                           : prepare_in_memory(x, read_rows(*all), known);
 }
 
 } // namespace
 
 std::shared_ptr<const prepared_data>
 prepare_data(const job& x, std::shared_ptr<const row_supply> rows, const supply_options& options) {
-  return prepare_given(x, options.start, [&](const start_model* start) {
-    auto result = prepare_supplied(x, std::move(rows), start);
+  return prepare_given(x, options.start, [&](const known_reading& known) {
+    auto result = prepare_supplied(x, std::move(rows), known);
     const auto add = [&](row_part part, const std::optional<dataset>& given, double fraction,
                          const std::string& key) {
       if (given && fraction > 0)
@@ -411,16 +441,16 @@ std::shared_ptr<const prepared_data> prepare_own_holdings(const job& x, std::vec
   auto checked = x;
   checked.data.holdings = "the application's rows";
   require_no_problems(problems(checked));
-  return prepare_given(x, from, [&](const start_model* start) {
+  return prepare_given(x, from, [&](const known_reading& known) {
     std::vector<holding> holdings;
     for (auto& some : rows) {
       require_sound(some);
       holdings.push_back({"holding " + std::to_string(holdings.size()),
-                          by_form_and_start(std::move(some), {}, start),
+                          by_known_form(std::move(some), {}, known),
                           {}});
     }
-    return prepare_all(x, std::move(holdings), start, [&](holding& one, const dataset& table) {
-      return by_form_and_start(std::move(one.rows), table, start);
+    return prepare_all(x, std::move(holdings), known, [&](holding& one, const dataset& table) {
+      return by_known_form(std::move(one.rows), table, known);
     });
   });
 }
@@ -428,11 +458,11 @@ std::shared_ptr<const prepared_data> prepare_own_holdings(const job& x, std::vec
 std::shared_ptr<const prepared_data>
 prepare_own_rows(const job& x, const std::optional<dataset>& rows, const row_agreement& agree) {
   require_no_problems(problems(x));
-  return prepare_given(x, nullptr, [&](const start_model* known) {
+  return prepare_given(x, nullptr, [&](const known_reading& known) {
     own_rows own{{}, "the rows of this process", x.data.categories_max, preparing_of(x, known, 0)};
     if (rows) {
       require_sound(*rows);
-      own.read = [&](const dataset& form) { return by_form_and_start(*rows, form, known); };
+      own.read = [&](const dataset& form) { return by_known_form(*rows, form, known); };
     }
     return agree(own);
   });
@@ -440,153 +470,6 @@ prepare_own_rows(const job& x, const std::optional<dataset>& rows, const row_agr
 
 csv_dialect dialect_of(const cell_options& x) {
   return {x.separator[0], x.quote[0], x.decimal[0], x.comment[0], x.skip_lines}; // of none: 0
-}
-
-namespace {
-
-/// Adds the rows of parts that are counted here.
-void count_rows(const std::vector<const dataset*>& parts, data_shape& shape) {
-  for (const auto* part : parts) {
-    shape.entry_count += part->sparse.values.size();
-    for (const auto label : part->labels)
-      ++shape.class_rows[static_cast<size_t>(label)];
-    for (const auto target : part->targets)
-      shape.target_minimum = std::min(shape.target_minimum, static_cast<double>(target));
-  }
-}
-
-/// Adds what all holdings have, and of other rows those that came in files of their own.
-void count_holdings(const prepared_data& data, data_shape& shape) {
-  const auto& all = data.held_facts;
-  for (size_t i = 0; i < data.holdings.size(); ++i) {
-    shape.held.sizes.push_back(data.holdings[i].size);
-    for (const auto& holder : data.holdings[i].holders)
-      shape.held.by_process[holder] = i;
-  }
-  shape.train_row_count = all.size.train;
-  shape.entry_count = all.entry_count;
-  shape.class_counts.assign(all.train_class_rows.begin(), all.train_class_rows.end());
-  shape.class_rows.assign(all.class_rows.begin(), all.class_rows.end());
-  shape.target_minimum = all.target_minimum;
-  shape.weighted = all.is_weighted;
-  std::vector<const dataset*> given;
-  if (all.size.test == 0)
-    given.push_back(&data.test);
-  if (all.size.validation == 0)
-    given.push_back(&data.validation);
-  count_rows(given, shape);
-  shape.test_row_count = std::max(all.size.test, data.test.row_count);
-  shape.validation_row_count = std::max(all.size.validation, data.validation.row_count);
-}
-
-} // namespace
-
-data_shape shape_of(const prepared_data& data) {
-  const auto& train = data.train;
-  data_shape shape;
-  shape.train_row_count = train.row_count;
-  shape.test_row_count = data.test.row_count;
-  shape.validation_row_count = data.validation.row_count;
-  shape.feature_count = train.feature_count;
-  shape.sparse = train.is_sparse();
-  shape.classification = train.is_classification();
-  shape.output_count = shape.classification ? train.classes.size() : train.target_count;
-  shape.chunk_rows = data.chunk_rows;
-  shape.stays_in_file = data.stays_in_file();
-  shape.client_count = owner_count(train.clients);
-  shape.weighted = !train.weights.empty();
-  shape.scale = data.scale;
-  shape.start = data.start;
-  for (const auto& name : train.classes)
-    shape.class_names.push_back(shown_text(name));
-  shape.class_texts = train.classes;
-  shape.target_minimum =
-    data.stays_in_file() ? data.facts.target_minimum : std::numeric_limits<double>::infinity();
-  if (!data.holdings.empty()) {
-    count_holdings(data, shape);
-  } else {
-    shape.class_counts.resize(train.classes.size());
-    for (const auto label : train.labels)
-      ++shape.class_counts[static_cast<size_t>(label)];
-    if (data.stays_in_file() && shape.classification)
-      shape.class_counts = data.facts.train_class_rows;
-    shape.class_rows.resize(train.classes.size());
-    if (data.stays_in_file() && shape.classification)
-      shape.class_rows = shape.class_counts;
-    count_rows({&train, &data.test, &data.validation}, shape);
-  }
-  if (shape.classification)
-    shape.target_minimum = 0;
-  return shape;
-}
-
-namespace {
-
-void refuse(const job_problem& found) {
-  throw failure(failure_code::bad_job, found.why, found.key, found.hint);
-}
-
-// Subtracts what rows that stay in a file take once training begins: two windows of each lane, and a reader thread.
-memory_room beside_windows(memory_room room, const job& resolved, const data_shape& shape) {
-  if (!shape.stays_in_file)
-    return room;
-  const auto rows = std::min<uint64_t>(2 * *resolved.training.slices * window_chunks_of(resolved) *
-                                         shape.chunk_rows,
-                                       shape.train_row_count);
-  const auto windows = rows * (shape.feature_count + shape.output_count) * sizeof(float);
-  for (auto* bytes : {&room.machine, &room.groups, &room.address_space})
-    *bytes -= std::min(*bytes, windows);
-  room.address_space -= std::min(room.address_space, address_bytes_of_stack);
-  return room;
-}
-
-} // namespace
-
-void require_trainable(const job& resolved, const prepared_data& data, const run_place& where) {
-  const auto shape = shape_of(data);
-  spare_address_space();
-  const auto left = memory_left();
-  const auto room =
-    beside_windows({left.machine, left.groups, left.address_space}, resolved, shape);
-  // The model's size first: the other checks need it.
-  if (const auto found = countless_problem(resolved, shape, room))
-    refuse(*found);
-  if (const auto found = problems_with_data(resolved, shape); !found.empty())
-    refuse(found.front());
-  if (const auto found =
-        memory_problem(memory_plan_of(resolved, shape, {1, where.cluster.nodes}), where, room))
-    refuse(*found);
-}
-
-size_t threads_of(const job& x, const data_shape& shape) {
-  if (x.runtime.threads)
-    return *x.runtime.threads;
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const auto resolved = resolve(x, shape, cores);
-  if (!problems_with_data(resolved, shape).empty()) // `require_trainable` refuses this job later
-    return cores;
-  step_work work;
-  work.batch_rows = is_federated(resolved.training) ? rows_of_round(resolved, shape.train_row_count)
-                                                    : timeline_of(resolved, shape).batch_size *
-                                                        resolved.training.local_steps.value_or(1);
-  work.parameter_count = make_model(resolved, shape)->layout().size();
-  const auto replicas = *resolved.training.replicas * resolved.parallel.group_size();
-  work.has_one_replica = replicas == 1 && !has_server(resolved.training) &&
-                         scope_of(resolved.optimizer.kind) == optimizer_scope::element_wise;
-  if (work.has_one_replica)
-    work.slot_count = make_optimizer(resolved.optimizer)->slot_count();
-  return useful_threads(work, cores);
-}
-
-failure with_plan(const failure& error, const job& resolved, const data_shape& shape,
-                  const run_place& where) {
-  if (error.code() != failure_code::bad_job ||
-      error.reason().find(memory_shortage) == std::string::npos)
-    return error;
-  const auto plan = memory_plan_of(resolved, shape, {1, where.cluster.nodes});
-  const auto& need = plan.at(where.own.value_or(0)).memory;
-  return {error.code(), error.reason() + "; the plan counts on " + need_text(need), error.where(),
-          remedy_for(need)};
 }
 
 } // namespace troupe

@@ -36,7 +36,10 @@ using row_agreement = std::function<prepared_data(const own_rows&)>;
 std::shared_ptr<const prepared_data>
 load_data(const job& x, std::function<bool()> stop_requested = {}, const row_agreement& agree = {});
 
-/// The same for a data set an application has in memory; `job.data` decides split and
+/// The same with features as they are read, whatever scales them in training: a model file's own scale does that.
+std::shared_ptr<const prepared_data> load_unscaled(const job& x);
+
+/// The same as `load_data` for a data set an application has in memory; `job.data` decides split and
 /// standardisation only. Throws failure: bad_job, naming the key, for a key about reading files; bad_data, naming row
 /// and column, for inconsistent rows (data/table/dataset.hpp). `start`: a model in memory to begin from, in place of the
 /// file that `model.start_from` names; null: none.

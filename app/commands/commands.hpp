@@ -170,10 +170,18 @@ struct split_arguments {
   bool overwrite = false;
 };
 
+struct table_arguments {
+  std::string job;
+  std::vector<std::string> sets;
+  std::string output;
+  bool overwrite = false;
+};
+
 /// What was given to `data`, which works on files of rows for training (data/rows_file/rows_header.hpp).
 struct data_line {
   convert_arguments convert;
   split_arguments split;
+  table_arguments table;
   std::string file;
   bool json = false;
   bool quiet = false;

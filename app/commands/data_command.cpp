@@ -1,9 +1,12 @@
+#include "actors/run/job_data.hpp"
 #include "app/commands/commands.hpp"
+#include "app/job/job_file.hpp"
 #include "app/predict/model_rows.hpp"
 #include "app/run/training_run.hpp"
 #include "app/terminal/figures_text.hpp"
 #include "app/terminal/output.hpp"
 #include "app/terminal/progress.hpp"
+#include "data/disk/atomic_file.hpp"
 #include "data/formats/arrays/read_array.hpp"
 #include "data/formats/csv/csv_reader.hpp"
 #include "data/formats/read_data.hpp"
@@ -12,6 +15,7 @@
 #include "data/rows_file/rows_writer.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
+#include "data/training_rows/row_table.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -276,6 +280,23 @@ int data_split_command(const split_arguments& x) {
   return 0;
 }
 
+/// Writes how the rows of a job are read and scaled.
+int data_table_command(const table_arguments& x) {
+  require_free(x.output, x.overwrite);
+  const auto loaded = load_job_and_places(x.job, x.sets, process_environment());
+  try {
+    const auto data = load_data(loaded.value);
+    const auto text = reading_text(
+      {without_rows(data->train), {data->train.columns.fill, data->features, data->scale}});
+    reading_of(text, x.job); // rows that no table tells of are refused
+    write_file_atomically(x.output, text + '\n');
+  } catch (const failure& error) {
+    throw_with_place(error, loaded);
+  }
+  print_result(x.output + '\n');
+  return 0;
+}
+
 // ---- Their command lines ----
 
 void add_convert(CLI::App& data, data_line& line, std::function<int()>& chosen) {
@@ -322,10 +343,27 @@ void add_split(CLI::App& data, data_line& line, std::function<int()>& chosen) {
   split->callback([&] { chosen = [&x] { return data_split_command(x); }; });
 }
 
+void add_table(CLI::App& data, data_line& line, std::function<int()>& chosen) {
+  auto& x = line.table;
+  auto* table =
+    data.add_subcommand("table", "Writes how a job's rows are read and scaled, for data.table");
+  table->add_option("job", x.job, "The job whose rows it is made from")
+    ->required()
+    ->type_name("JOB.toml");
+  table->add_option("-o,--output", x.output, "The file to write")
+    ->required()
+    ->type_name("TABLE.json");
+  add_sets(*table, x.sets);
+  table->add_flag("--overwrite", x.overwrite, "Replaces a file that is there");
+  table->footer("Example:\n  troupe data table job.toml -o table.json");
+  table->callback([&] { chosen = [&x] { return data_table_command(x); }; });
+}
+
 } // namespace
 
 void add_data(CLI::App& app, data_line& x, std::function<int()>& chosen) {
-  auto* data = app.add_subcommand("data", "Converts, shows, checks and cuts files of rows");
+  auto* data = app.add_subcommand(
+    "data", "Converts, shows, checks and cuts files of rows; writes tables of how rows are read");
   data->require_subcommand(1);
   data->footer("Example:\n  troupe data convert rows.csv -o rows.safetensors");
   add_convert(*data, x, chosen);
@@ -341,6 +379,7 @@ void add_data(CLI::App& app, data_line& x, std::function<int()>& chosen) {
   check->footer("Example:\n  troupe data check rows.safetensors");
   check->callback([&] { chosen = [&x] { return data_check_command(x.file, x.quiet); }; });
   add_split(*data, x, chosen);
+  add_table(*data, x, chosen);
 }
 
 } // namespace troupe

@@ -30,10 +30,8 @@ std::string text_of(const std::string& path) {
 }
 
 std::shared_ptr<const prepared_data> data_of(const loaded_job& loaded) {
-  auto as_read = loaded.value;
-  as_read.data.standardize = false; // the model does that itself
   try {
-    return load_data(as_read);
+    return load_unscaled(loaded.value);
   } catch (const failure& error) {
     throw_with_place(error, loaded);
   }

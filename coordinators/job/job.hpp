@@ -107,6 +107,7 @@ struct lane_sizes {
 struct data_options : column_options, part_options, synthetic_options {
   std::string file;     ///< path; empty when synthetic or in holdings
   std::string holdings; ///< paths of files, by a pattern; or empty
+  std::string table{}; ///< path of a table or a model that says how rows are read; empty: none does
   bool at_nodes =
     false; ///< nodes of a cluster have rows of their own; `file` is then this node's, or empty
   std::string test_file;                           ///< path of rows for testing; empty: none

@@ -191,7 +191,8 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   model.loss = loss_of(x.model, shape.classification);
   resolve_named_weights(training.class_weights, shape);
   if (!shape.classification)
-    result.data.target_scale = shape.start ? shape.start->scale.kind : target_scale_of(x);
+    result.data.target_scale =
+      shape.start || !x.data.table.empty() ? shape.scale.kind : target_scale_of(x);
   model.start = shape.start;
   if (!model.initialization && !model.own.is_set()) {
     const bool he = !model.hidden.empty() && is_rectifier(model.activation.of(0));

@@ -64,18 +64,6 @@ bool begins_fresh(const std::string& name, const start_options& options) {
   return is_like_any(name, options.start_fresh) || is_like_any(name, options.start_ignore);
 }
 
-/// Whether each is called by its number: the rows had no names.
-bool are_numbered(const std::vector<std::string>& names) {
-  for (size_t i = 0; i < names.size(); ++i)
-    if (names[i] != std::to_string(i))
-      return false;
-  return true;
-}
-
-[[noreturn]] void refuse_rows(const std::string& why, const std::string& hint) {
-  throw failure(failure_code::bad_data, why, {}, hint);
-}
-
 } // namespace
 
 start_model::start_model(const start_options& options) : options_(options) {
@@ -125,60 +113,11 @@ start_model::start_model(const saved_model& source, const start_options& options
 
 void start_model::learn_from(const saved_model& source) {
   const auto& tensors = source.network->layout().tensors();
-  reads_as_before_ = !begins_fresh(tensors.front().name, options_);
-  if (reads_as_before_) {
-    reading_.columns = source.columns;
-    feature_names_ = source.feature_names;
-    features_ = source.features;
-    feature_count_ = source.network->feature_count();
-  }
+  reading_ = {source, "the model to start from"};
+  if (begins_fresh(tensors.front().name, options_))
+    reading_.forget_features();
   if (begins_fresh(tensors.back().name, options_))
-    return;
-  reading_.classes = source.classes;
-  if (!source.is_classification()) {
-    reading_.target_count = source.network->output_count();
-    scale_ = source.network->loss_with_constants().scale;
-  }
-}
-
-void start_model::apply(prepare_options& options) const {
-  if (reads_as_before_)
-    options.features = features_;
-  if (scale_)
-    options.scale = scale_;
-}
-
-void start_model::fit(dataset& rows) const {
-  const std::string hint = "give it rows of the same columns and classes, or let the layer begin "
-                           "fresh: model.start_fresh";
-  if (reads_as_before_ && rows.feature_count != feature_count_)
-    refuse_rows("the model to start from has " + std::to_string(feature_count_) +
-                  " features, these rows have " + std::to_string(rows.feature_count),
-                hint);
-  if (reads_as_before_ && !features_.empty() && rows.is_sparse() != features_.mean.empty())
-    refuse_rows(std::string{"the model to start from scales rows that are "} +
-                  (rows.is_sparse() ? "dense, these are sparse" : "sparse, these are dense"),
-                hint);
-  if (reads_as_before_ && !are_numbered(feature_names_) && !are_numbered(rows.feature_names))
-    for (size_t i = 0; i < std::min(feature_names_.size(), rows.feature_names.size()); ++i)
-      if (feature_names_[i] != rows.feature_names[i])
-        refuse_rows("feature " + std::to_string(i) + " is " + shown_text(rows.feature_names[i]) +
-                      ", that of the model to start from is " + shown_text(feature_names_[i]),
-                    hint);
-  if (reading_.classes.empty() || !rows.is_classification())
-    return;
-  if (const auto unknown = renumber_classes(rows, reading_.classes))
-    refuse_rows(
-      "the class " + shown_text(*unknown) + " is none of those of the model to start from", hint);
-}
-
-void start_model::require_same(dataset names) const {
-  const auto classes = names.classes;
-  fit(names);
-  if (names.classes != classes)
-    refuse_rows("the classes of the file of rows are not those of the model to start from",
-                "make the file from the rows that the model was trained on and these, or let the "
-                "last layer begin fresh: model.start_fresh");
+    reading_.forget_targets();
 }
 
 std::shared_ptr<const start_values>
@@ -198,8 +137,9 @@ start_model::values_for(const model& network, const prepared_data& data, uint64_
   sha256 digest;
   for (const auto* numbers : {&values, &result->scale.mean, &result->scale.deviation})
     digest.update(std::as_bytes(std::span{*numbers}));
-  if (reads_as_before_)
-    for (const auto* numbers : {&features_.mean, &features_.deviation, &reading_.columns.fill})
+  const auto& [fill, features, targets] = reading_.learned();
+  if (reading_.knows_features())
+    for (const auto* numbers : {&features.mean, &features.deviation, &fill})
       digest.update(std::as_bytes(std::span{*numbers}));
   result->sha256 = digest.hex();
   return result;

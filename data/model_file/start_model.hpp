@@ -5,14 +5,13 @@
 
 #pragma once
 
+#include "data/model_file/known_reading.hpp"
 #include "data/model_file/saved_model.hpp"
-#include "data/table/dataset.hpp"
 #include "data/training_rows/prepare.hpp"
 #include "models/network/start_values.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,20 +26,10 @@ public:
   /// A model in memory, which is copied. Of `options`, the path does not count.
   start_model(const saved_model& source, const start_options& options);
 
-  /// How its rows are read, in the form of rows to train on: columns' plan and classes; without rows.
-  const dataset& reading() const noexcept { return reading_; }
+  /// How its rows are read.
+  const known_reading& reading() const noexcept { return reading_; }
 
-  /// How rows are prepared, on top of what the job says.
-  void apply(prepare_options& options) const;
-
-  /// Gives the classes of `rows` the model's numbers. Throws failure(bad_data) for features that are not the model's, and
-  /// for a class that is none of its.
-  void fit(dataset& rows) const;
-
-  /// The same for rows that stay in a file, whose classes keep their numbers. `names`: a data set without rows.
-  void require_same(dataset names) const;
-
-  /// What training begins from. `data`: prepared as `apply` says. Throws failure(bad_job), naming the key, with a table to
+  /// What training begins from. `data`: prepared as its reading says. Throws failure(bad_job), naming the key, with a table to
   /// paste, where tensors do not match.
   std::shared_ptr<const start_values> values_for(const model& network, const prepared_data& data,
                                                  uint64_t seed) const;
@@ -52,12 +41,7 @@ private:
   parameter_layout layout_;
   std::vector<float> values_; ///< of all tensors, as they lie in the file
   bool is_torch_ = false;
-  dataset reading_;
-  bool reads_as_before_ = false; ///< the first tensor is not fresh: these count
-  std::vector<std::string> feature_names_;
-  standardization features_;
-  size_t feature_count_ = 0;
-  std::optional<target_scale> scale_; ///< of a regression whose last tensor is not fresh
+  known_reading reading_;
 };
 
 } // namespace troupe

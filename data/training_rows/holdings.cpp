@@ -59,14 +59,21 @@ size_t counted_rows(const dataset& rows) {
   return static_cast<size_t>(std::ranges::count_if(rows.weights, [](float x) { return x > 0; }));
 }
 
-holding_facts facts_of(const prepared_data& part, target_scale_kind scale) {
+/// Where it is known how rows are scaled, nothing is said of their features and targets.
+holding_facts facts_of(const prepared_data& part, const prepare_options& options) {
   holding_facts result;
-  result.size = {part.train.row_count, part.test.row_count, part.validation.row_count};
-  if (part.train.is_sparse())
-    result.largest = magnitudes_of(part.train);
+  const auto& train = part.train;
+  result.size = {train.row_count, part.test.row_count, part.validation.row_count};
+  const bool fills_by_mean =
+    train.columns.missing == missing_rule::mean && train.columns.fill.empty();
+  const bool is_known = options.features && !fills_by_mean;
+  if (train.is_sparse())
+    result.largest = is_known ? std::vector<float>(train.feature_count) : magnitudes_of(train);
   else
-    result.features = column_facts_of(part.train);
-  result.targets = scaled_targets_of(part.train, scale);
+    result.features =
+      is_known ? std::vector<column_statistics>(train.feature_count) : column_facts_of(train);
+  if (!options.scale)
+    result.targets = scaled_targets_of(train, options.target_scale);
   result.test_targets = targets_of(part.test);
   result.validation_targets = targets_of(part.validation);
   result.train_class_rows.resize(part.train.classes.size());
@@ -286,7 +293,7 @@ split_holding split_at_home(holding x, const dataset& table, const prepare_optio
     throw failure(error.code(), names_key ? x.name + ": " + error.reason() : error.reason(),
                   names_key ? error.where() : x.name, error.hint());
   }
-  result.facts = facts_of(result.part, options.target_scale);
+  result.facts = facts_of(result.part, options);
   result.rows = {
     x.name, x.fingerprint, result.facts.size, {}, source_rows_of(result.part, row_count)};
   return result;

@@ -36,7 +36,10 @@ std::vector<std::string> sort_holdings(std::vector<holding>& holdings);
 /// two classes; bad_job when there are more categories than `categories_max`.
 dataset agreed_table(const std::vector<holding>& holdings, size_t categories_max);
 
-/// Rows in memory with their columns as the form has them; of no columns, as they are. Throws failure(bad_data) for a
+/// Whether each is called by its number: rows had no names.
+bool are_numbered(const std::vector<std::string>& names);
+
+/// Rows in memory with their columns as the form has them; where either has no names, as they are. Throws failure(bad_data) for a
 /// column that they do not have.
 dataset by_form(dataset rows, const dataset& form);
 

@@ -142,6 +142,13 @@ dataset agreed_table(const std::vector<holding>& holdings, size_t categories_max
   return table;
 }
 
+bool are_numbered(const std::vector<std::string>& names) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names[i] != std::to_string(i))
+      return false;
+  return true;
+}
+
 dataset by_form(dataset rows, const dataset& form) {
   if (const auto lent = std::exchange(rows.lent, {}); lent.exist()) {
     rows.features.clear();
@@ -151,7 +158,8 @@ dataset by_form(dataset rows, const dataset& form) {
       rows.features.insert(rows.features.end(), row.begin(), row.end());
     }
   }
-  if (form.feature_count == 0 || rows.feature_names == form.feature_names || rows.is_sparse())
+  if (rows.feature_names == form.feature_names || rows.is_sparse() ||
+      are_numbered(form.feature_names) || are_numbered(rows.feature_names))
     return rows;
   std::vector<size_t> places;
   for (const auto& name : form.feature_names) {

@@ -249,6 +249,19 @@ learned_scales scales_in(const json& object, const dataset& form, const std::str
   return result;
 }
 
+json object_of_reading(const dataset& form, const learned_scales& learned) {
+  return {
+    {"format", "troupe-table-1"}, {"form", object_of_form(form)}, {"learned", object_of(learned)}};
+}
+
+row_reading reading_in(const json& object, const std::string& where) {
+  require(object.value("format", "") == "troupe-table-1", where, "this is no table of rows");
+  row_reading result;
+  result.form = form_in(object.at("form"), where);
+  result.learned = scales_in(object.at("learned"), result.form, where);
+  return result;
+}
+
 } // namespace
 
 std::optional<size_t> row_table::holding_of(const std::string& holder) const {
@@ -309,11 +322,17 @@ row_card card_of(const std::string& text, const std::string& where) {
   });
 }
 
+std::string reading_text(const row_reading& x) {
+  return text_of(object_of_reading(x.form, x.learned));
+}
+
+row_reading reading_of(const std::string& text, const std::string& where) {
+  return with_object(text, where, [&](const json& object) { return reading_in(object, where); });
+}
+
 std::string table_text(const row_table& table) {
-  json result{{"format", "troupe-table-1"},
-              {"form", object_of_form(table.form)},
-              {"learned", object_of(table.learned)},
-              {"facts", object_of_facts(table.facts)}};
+  auto result = object_of_reading(table.form, table.learned);
+  result["facts"] = object_of_facts(table.facts);
   result["holdings"] = json::array();
   for (const auto& one : table.holdings)
     result["holdings"].push_back(
@@ -323,10 +342,8 @@ std::string table_text(const row_table& table) {
 
 row_table table_of(const std::string& text, const std::string& where) {
   return with_object(text, where, [&](const json& object) {
-    require(object.value("format", "") == "troupe-table-1", where, "this is no table of rows");
-    row_table result;
-    result.form = form_in(object.at("form"), where);
-    result.learned = scales_in(object.at("learned"), result.form, where);
+    auto [form, learned] = reading_in(object, where);
+    row_table result{std::move(form), std::move(learned), {}, {}};
     result.facts = facts_in(object.at("facts"), result.form, where);
     holding_size all;
     for (const auto& one : object.at("holdings")) {

@@ -31,6 +31,18 @@ std::string facts_text(const holding_facts& facts);
 /// Throws failure(bad_data), naming `where`, for a text that is none, or of facts that rows of this form do not have.
 holding_facts facts_of(const std::string& text, const dataset& form, const std::string& where);
 
+/// How rows are read and scaled: what of a table a process has to know to read others.
+struct row_reading {
+  dataset form; ///< without rows
+  learned_scales learned;
+};
+
+/// A table without what it tells of holdings; `table_text` will do as well.
+std::string reading_text(const row_reading& x);
+
+/// Throws failure(bad_data), naming `where`, for a text that is none.
+row_reading reading_of(const std::string& text, const std::string& where);
+
 struct row_table {
   dataset form;
   learned_scales learned;

@@ -74,6 +74,12 @@ void add_origin(data_section& data) {
   data.add(
     "at_nodes", &x::at_nodes,
     "nodes of a cluster have rows of their own, which their `data` names in the cluster file");
+  data
+    .add("table", &x::table,
+         {"how rows are read and scaled, in place of what is in them: a table that troupe data "
+          "table wrote, a run's table.json, or a model file",
+          "none"})
+    .as_file();
   data.add("synthetic", &x::synthetic, {"makes rows by a rule instead of reading a file", "none"});
   data.add("rows", &x::rows, within(1, rows_max), "synthetic: rows to make");
   data.add("features", &x::features, within(1, columns_max), "synthetic: feature columns");

@@ -315,6 +315,21 @@ void add_remarks(const csv_reader& file, const lost_digits& digits,
   digits.add_remarks(file.path(), name_of, out.remarks);
 }
 
+/// Says which columns are no features because others were known as such.
+void add_left_out(const csv_reader& file, const std::vector<std::string>& all,
+                  const std::vector<std::string>& features, table& out) {
+  constexpr size_t shown_at_most = 5;
+  const std::set<std::string_view> known{features.begin(), features.end()};
+  std::string names;
+  size_t count = 0;
+  for (const auto& name : all)
+    if (!known.contains(name) && ++count <= shown_at_most)
+      names += (names.empty() ? "" : ", ") + shown_text(name);
+  if (count > 0)
+    out.remarks.push_back(file.path() + ": left out, for it is none of the known features: " +
+                          names + (count > shown_at_most ? ", .." : ""));
+}
+
 } // namespace
 
 table read_csv(const std::string& path, const csv_options& options) {
@@ -324,6 +339,7 @@ table read_csv(const std::string& path, const csv_options& options) {
   side_columns sides{file, options, target};
   file.set_targets(sides.columns());
   file.ignore(options.ignore);
+  const auto all_names = file.feature_names();
   const auto coder = coder_for(file, options, target);
   file.code_cells(coder);
   const auto names = file.feature_names();
@@ -337,6 +353,7 @@ table read_csv(const std::string& path, const csv_options& options) {
   result.target_name = file.column_names()[target];
   result.source = path;
   add_remarks(file, *digits, names, coder.get(), result);
+  add_left_out(file, all_names, names, result);
   return result;
 }
 

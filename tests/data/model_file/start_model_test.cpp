@@ -142,13 +142,13 @@ dataset rows(std::vector<std::string> names, std::vector<std::string> classes) {
 TEST(start_model, rows_are_read_as_before) {
   const start_model start{classifier(), {}};
   auto some = rows({"a", "b"}, {"yes"});
-  start.fit(some);
+  start.reading().fit(some);
   EXPECT_EQ(some.labels, (std::vector<int32_t>{1, 1}))
     << "the model's number, though no is missing";
   EXPECT_EQ(some.classes, (std::vector<std::string>{"no", "yes"}));
   prepare_options options;
   options.standardize = false;
-  start.apply(options);
+  start.reading().apply(options);
   const auto data = prepare(std::move(some), options);
   EXPECT_EQ(data.train.features, (std::vector<float>{2, 3, 0, 2}));
   EXPECT_EQ(data.features.mean, (std::vector<float>{1, 0}));
@@ -159,7 +159,7 @@ TEST(start_model, other_rows_are_refused_unless_the_layer_begins_fresh) {
     auto some = given;
     return test::failure_of(
              [&] {
-               start_model{classifier(), options}.fit(some);
+               start_model{classifier(), options}.reading().fit(some);
              },
              "accepted")
       .reason();

@@ -92,6 +92,7 @@ CHANGES = {
     "data.index_base": ("0", LIBSVM),
     "data.dense": ("false", LIBSVM),
     "data.hash_bits": ("4", LIBSVM),
+    "data.table": ("other_table.json", [*CSV, "data.table=table.json"]),
     "data.window": ("5", TEXT),
     "data.stride": ("2", TEXT),
     "data.labels_file": ("other_labels.npy", ["data.synthetic=", "data.file=rows.npy", "data.labels_file=labels.npy"]),
@@ -268,7 +269,18 @@ def write_tensors(path, first):
     path.write_bytes(struct.pack("<Q", len(text)) + text + struct.pack(f"<{len(values)}f", *values))
 
 
+def write_table(path, mean):
+    """Of rows.csv, but for what CSV ignores."""
+    form = {"features": ["a", "b", "flag"], "feature_count": 3, "sparse": False, "targets": ["y"], "target_count": 0,
+            "classes": ["0", "1", "2"], "fill": []}
+    learned = {"fill": [], "mean": [mean] * 3, "deviation": [2] * 3, "target_scale": "none", "target_mean": [],
+               "target_deviation": []}
+    path.write_text(json.dumps({"format": "troupe-table-1", "form": form, "learned": learned}), encoding="utf-8")
+
+
 def write_rows(folder):
+    write_table(folder / "table.json", 1)
+    write_table(folder / "other_table.json", 2)
     write_tensors(folder / "start.safetensors", 1)
     write_tensors(folder / "other_start.safetensors", 5)
     def table(name, rows, separator=",", header="a,b,flag,who,when,gap,colour,y"):

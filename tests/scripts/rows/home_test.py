@@ -118,10 +118,10 @@ class HomeRows(CommandTest):
         return [Home(name, replicas, shards, f"127.0.0.1:{port}", data[name] if holds else "")
                 for (name, replicas, shards, holds), port in zip(shapes, free_ports(len(shapes)))]
 
-    mode = ""  # of training, beside what the job has
+    mode = data = ""  # of training and data, beside what the job has
 
     def text(self, rows, epochs, every):
-        return JOB.format(rows=rows, epochs=epochs, every=every).replace("[training]\n", f"[training]\n{self.mode}")
+        return JOB.format(rows=self.data + rows, epochs=epochs, every=every).replace("[training]\n", f"[training]\n{self.mode}")
 
     def twin(self, epochs=4, every=1):
         self.write("twin.toml", self.text('holdings = "parts/*.csv"', epochs, every))
@@ -152,6 +152,21 @@ class HomeRows(CommandTest):
         self.assertRegex(told, "holding +'?main'?: 1400 rows to train on")
         table = json.loads(self.read("run", "table.json"))
         self.assertEqual(sorted(one["holders"] for one in table["holdings"]), [["left"], ["main"], ["up"]])
+
+    def test_of_a_known_table_holders_tell_counts_alone(self):
+        self.usual_rows()
+        self.write("all.csv", text_of(things(700, 9)))
+        self.write("first.toml", self.text('file = "all.csv"', 4, 1))
+        self.troupe("data", "table", "first.toml", "-o", "known.json")
+        self.data = 'table = "known.json"\n'
+        twin = self.twin()
+        shapes = [("main", 1, 1, True), ("left", 2, 1, True), ("up", 1, 0, True)]
+        with self.cluster(self.nodes(*shapes)) as cluster:
+            self.expect_twin(cluster.result(), twin, cluster)
+        agreed, known = (json.loads(self.read(*path)) for path in (("run", "table.json"), ("known.json",)))
+        self.assertEqual(agreed["learned"], known["learned"])
+        self.assertEqual([column["rows"] for column in agreed["facts"]["features"]], [0] * 5)
+        self.assertGreater(agreed["facts"]["rows"]["train"], 1000)
 
     def test_a_director_without_rows_and_a_copy_that_shares(self):
         self.usual_rows()
