@@ -26,7 +26,7 @@ MEMBERS_MAX = 20
 FILES_MAX = 30
 SPAWNING = ("actors/run/process", "actors/run/company", "actors/run/train",
             "actors/net/process/networked_process",
-            "actors/net/collective/networked_collective")
+            "actors/net/collective/networked_collective", "actors/net/names/networked_names")
 DEBTS = Path("scripts/house-debts.toml")
 
 INCLUDE = re.compile(r'^#include "([^"\n]+)"', re.MULTILINE)

@@ -104,6 +104,7 @@ if(TROUPE_BUILD_COMMAND)
                         ${examples}/cluster/embedded_node.cpp)
     troupe_example_test(own_rows own_rows ${troupe} $<TARGET_FILE:example_own_rows>
                         ${examples}/cluster/own_rows.cpp)
+    troupe_example_test(gardens gardens $<TARGET_FILE:example_gardens> ${examples}/cluster/gardens.cpp)
   endif()
   if(TROUPE_INSTALL)
     add_test(NAME consumer COMMAND ${here}/scripts/package/consumer_test.sh ${PROJECT_SOURCE_DIR}

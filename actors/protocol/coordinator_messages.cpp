@@ -4,20 +4,17 @@
 
 namespace troupe {
 
-TROUPE_INSPECT(child_model,
-               plain(f, "troupe.child_model", x.child, x.number, x.values, x.sample_count))
+TROUPE_INSPECT(membership, plain(f, "troupe.membership", x.member, x.life, x.sends_gradients,
+                                 x.parameter_count))
 
-TROUPE_INSPECT(merge_report, plain(f, "troupe.merge_report", x.child, x.number, x.verdict, x.reason,
-                                   x.round, x.merged))
+TROUPE_INSPECT(member_work, plain(f, "troupe.member_work", x.verdict, x.reason, x.ticket, x.version,
+                                  x.parameters))
 
-TROUPE_INSPECT(gradient_work, plain(f, "troupe.gradient_work", x.verdict, x.reason, x.ticket,
-                                    x.version, x.parameters))
+TROUPE_INSPECT(member_update,
+               plain(f, "troupe.member_update", x.who, x.ticket, x.values, x.sample_count))
 
-TROUPE_INSPECT(gradient_offer, plain(f, "troupe.gradient_offer", x.trainer, x.ticket,
-                                     x.gradient_sum, x.sample_count))
-
-TROUPE_INSPECT(gradient_report,
-               plain(f, "troupe.gradient_report", x.verdict, x.reason, x.staleness, x.version))
+TROUPE_INSPECT(update_report,
+               plain(f, "troupe.update_report", x.verdict, x.reason, x.staleness, x.version))
 
 TROUPE_INSPECT(online_batch, plain(f, "troupe.online_batch", x.features, x.labels, x.targets))
 

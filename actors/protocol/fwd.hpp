@@ -20,7 +20,6 @@ enum class protocol_error : uint8_t;
 
 struct block_sums;
 struct checkpoint_order;
-struct child_model;
 struct cluster_view;
 struct collective_failure;
 struct collective_grant;
@@ -37,15 +36,16 @@ struct farewell;
 struct gate_event;
 struct given_vectors;
 struct given_up;
-struct gradient_offer;
-struct gradient_report;
-struct gradient_work;
 struct hold_answer;
 struct hold_request;
 struct horizon;
 struct introduction;
 struct member;
-struct merge_report;
+struct member_update;
+struct member_work;
+struct membership;
+struct name_introduction;
+struct named_actor;
 struct node_report;
 struct not_finite_report;
 struct online_batch;
@@ -83,6 +83,7 @@ struct training_finished;
 struct training_progress;
 struct training_report;
 struct training_status;
+struct update_report;
 struct view;
 struct write_outcome;
 class payload;
@@ -137,11 +138,10 @@ CAF_ADD_TYPE_ID(troupe_messages, (troupe::evaluation_task))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::trainer_figures))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::trainer_task))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::trainer_result))
-CAF_ADD_TYPE_ID(troupe_messages, (troupe::child_model))
-CAF_ADD_TYPE_ID(troupe_messages, (troupe::gradient_offer))
-CAF_ADD_TYPE_ID(troupe_messages, (troupe::gradient_report))
-CAF_ADD_TYPE_ID(troupe_messages, (troupe::gradient_work))
-CAF_ADD_TYPE_ID(troupe_messages, (troupe::merge_report))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::member_update))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::member_work))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::membership))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::update_report))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::distant_task))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::task_header))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::result_header))
@@ -165,5 +165,7 @@ CAF_ADD_TYPE_ID(troupe_messages, (troupe::read_order))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::trained_model))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::collective_grant))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::collective_introduction))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::name_introduction))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::named_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_messages)

@@ -237,37 +237,31 @@ using online_actor = caf::typed_actor<
   // To itself: learn the batch that has waited longest.
   caf::reacts_to<atom::tick>>;
 
-/// Stands for a child or trainer at an application's coordinator, which monitors it.
+/// Hears of an application's main model (actors/embed/coordinator.hpp).
 using model_listener_actor = caf::typed_actor<
-  // The main model after a round; its version counts rounds.
+  // The main model; its version counts updates, or rounds.
   caf::reacts_to<parameter_span>>;
 
-/// Merges models that children train apart (actors/embed/coordinate_parameters.hpp).
-using parameters_coordinator_actor = caf::typed_actor<
-  // A child's model. A repeated one is counted once.
-  caf::replies_to<child_model>::with<merge_report>,
-  // A child and its listener. Until the listener ends it may get the main model after each round, and rounds wait for
-  // the child. With another listener its models count from 1 anew.
-  caf::reacts_to<uint64_t, model_listener_actor>,
-  // The main model; its version counts rounds.
+/// Owns an application's main model, which members move (actors/embed/coordinator.hpp).
+using coordinator_actor = caf::typed_actor<
+  // A member, by its name, and who stands for it: once that actor has ended, nobody waits for the member. Answered with its
+  // place, or protocol_error::refused. Joining again begins another life: what the earlier one has open is void.
+  caf::replies_to<atom::join, std::string, caf::actor>::with<membership>,
+  // A member asks for work. A repeated question gets the same ticket.
+  caf::replies_to<atom::pull, membership>::with<member_work>,
+  // What came of it. A repeated one counts once and is answered alike.
+  caf::replies_to<member_update>::with<update_report>,
+  // Send the main model to this actor: now, and after updates, until it ends.
+  caf::reacts_to<atom::watch, model_listener_actor>,
+  // The main model; its version counts updates, or rounds.
   caf::replies_to<atom::pull>::with<parameter_span>,
-  // Merge the waiting models, and refuse all later ones. May be sent any number of times.
-  caf::replies_to<atom::stop>::with<merge_report>,
+  // Write a checkpoint: answered with its version once it is on the disk, or with protocol_error::refused.
+  caf::replies_to<atom::save>::with<uint64_t>,
+  // Models that wait for their round are merged; members hear that it is over. Answered with the last version once all of
+  // them have heard it, or have ended, or the coordinator's patience is over.
+  caf::replies_to<atom::stop>::with<uint64_t>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
-
-/// Applies gradients of asynchronous trainers to one model (actors/embed/coordinate_gradients.hpp).
-using gradients_coordinator_actor = caf::typed_actor<
-  // A trainer, by its index, asks for work. Answered when the rule lets it go on; a repeated question gets the same
-  // answer.
-  caf::replies_to<atom::pull, uint64_t>::with<gradient_work>,
-  // Its gradient. A repeated one is refused.
-  caf::replies_to<gradient_offer>::with<gradient_report>,
-  // A trainer and its listener: once the listener has ended, no other trainer waits for this one. Answered with an
-  // error if the index is none of the coordinator's.
-  caf::reacts_to<uint64_t, model_listener_actor>,
-  // The main model; its version counts updates.
-  caf::replies_to<atom::pull>::with<parameter_span>>;
 
 // ---- Collectives (docs/collectives.md) ----
 
@@ -302,6 +296,12 @@ using collective_member_actor = caf::typed_actor<
 using collective_meeting_actor = caf::typed_actor<
   // Over a new connection: the dialling side introduces itself once, the other side answers with its own.
   caf::reacts_to<collective_introduction>>;
+
+/// Knows the named actors of several processes (actors/net/names): the interface that its peers see.
+using name_directory_actor = caf::typed_actor<
+  // Over a new connection: the dialling side introduces itself, the other side answers with its own. Later at each
+  // change of the sender's names.
+  caf::reacts_to<name_introduction>>;
 
 // Local company: the actors of a process that compute, and those that own parameters, each with
 // every handle that its node can use. A run has one of three companies:
@@ -370,9 +370,9 @@ CAF_ADD_TYPE_ID(troupe_handles, (troupe::trainer_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::server_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::span_owner_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::model_listener_actor))
-CAF_ADD_TYPE_ID(troupe_handles, (troupe::parameters_coordinator_actor))
-CAF_ADD_TYPE_ID(troupe_handles, (troupe::gradients_coordinator_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::coordinator_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::task_taker_actor))
 CAF_ADD_TYPE_ID(troupe_handles, (troupe::collective_meeting_actor))
+CAF_ADD_TYPE_ID(troupe_handles, (troupe::name_directory_actor))
 
 CAF_END_TYPE_ID_BLOCK(troupe_handles)

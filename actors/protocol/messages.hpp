@@ -51,15 +51,17 @@ enum class protocol_error : uint8_t {
   not_finished,
   /// A collective's round ended without values; the context names the member that caused it.
   collective_failed,
+  /// A coordinator does not do what it was asked; the context says why.
+  refused,
 };
 
 template <>
 struct name_table<protocol_error> {
-  static constexpr std::array entries{
-    named(protocol_error::none, "none"),
-    named(protocol_error::version_not_held, "version-not-held"),
-    named(protocol_error::not_finished, "not-finished"),
-    named(protocol_error::collective_failed, "collective-failed")};
+  static constexpr std::array entries{named(protocol_error::none, "none"),
+                                      named(protocol_error::version_not_held, "version-not-held"),
+                                      named(protocol_error::not_finished, "not-finished"),
+                                      named(protocol_error::collective_failed, "collective-failed"),
+                                      named(protocol_error::refused, "refused")};
 };
 
 inline std::string to_string(protocol_error code) {

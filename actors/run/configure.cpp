@@ -2,6 +2,7 @@
 
 #include "actors/base/work_sharing.hpp"
 #include "actors/net/links/messages.hpp"
+#include "actors/net/names/messages.hpp"
 #include "actors/protocol/boundary_messages.hpp"
 #include "actors/protocol/collective_messages.hpp"
 #include "actors/protocol/coordinator_messages.hpp"

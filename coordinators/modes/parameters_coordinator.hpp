@@ -137,6 +137,10 @@ public:
   /// forgets.
   void reset();
 
+  /// What it remembers beside the main model: the outer rule's moments. What waits is not saved. After `set_parameters`.
+  void save(state_saver& out) const { outer_->save(out); }
+  void load(state_loader& in) { outer_->load(in); }
+
   bool running() const { return running_; }
   size_t waiting_count() const { return entries_.size(); }
   uint64_t round_count() const { return round_count_; }

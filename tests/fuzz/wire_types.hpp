@@ -4,6 +4,7 @@
 #pragma once
 
 #include "actors/net/links/messages.hpp"
+#include "actors/net/names/messages.hpp"
 #include "actors/protocol/boundary_messages.hpp"
 #include "actors/protocol/cluster_messages.hpp"
 #include "actors/protocol/collective_messages.hpp"

@@ -3,6 +3,7 @@
     examples_test.py program PROGRAM SOURCE.cpp
     examples_test.py embedded TROUPE PROGRAM SOURCE.cpp
     examples_test.py own_rows TROUPE PROGRAM SOURCE.cpp
+    examples_test.py gardens PROGRAM SOURCE.cpp
     examples_test.py processes PROGRAM SOURCE.cpp
     examples_test.py shell TROUPE SCRIPT.sh
     examples_test.py jobs TROUPE FOLDER
@@ -20,6 +21,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from patience import HANG
@@ -87,6 +89,25 @@ def check_own_rows(troupe, program, source):
         printed = "".join(run.communicate(timeout=HANG)[0] for run in runs)
     if printed != expected_output(Path(source).read_text(encoding="utf-8")):
         sys.exit(f"printed:\n{printed}")
+
+
+def check_gardens(program, source):
+    """All in one process; then in three, of which one is killed and started again before there are enough."""
+    iris = ROOT / "examples" / "data" / "iris.csv"
+    check_program(program, source, iris)
+    addresses = [free_address() for _ in range(3)]
+
+    def start(name):
+        return subprocess.Popen([program, iris, name, *addresses], stdout=subprocess.PIPE, text=True)
+    home, killed = start("home"), start("east")
+    time.sleep(1)  # it may have joined
+    killed.kill()
+    killed.communicate()
+    runs = [home, start("east"), start("west")]
+    printed = "".join(run.communicate(timeout=HANG)[0] for run in runs)
+    codes = [run.returncode for run in runs]
+    if printed != expected_output(Path(source).read_text(encoding="utf-8")) or any(codes):
+        sys.exit(f"exit codes {codes}, printed:\n{printed}")
 
 
 class Member:
@@ -349,5 +370,5 @@ def check_kinds(program, *settings):
 
 if __name__ == "__main__":
     {"kinds": check_kinds,
-     "program": check_program, "embedded": check_embedded, "own_rows": check_own_rows, "shell": check_shell,
+     "program": check_program, "embedded": check_embedded, "own_rows": check_own_rows, "gardens": check_gardens, "shell": check_shell,
      "commands": check_commands, "documents": check_documents, "jobs": check_jobs, "processes": check_processes}[sys.argv[1]](*sys.argv[2:])

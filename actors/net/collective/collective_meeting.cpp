@@ -1,9 +1,10 @@
 #include "actors/net/collective/collective_meeting.hpp"
 
+#include "actors/net/links/peer_process.hpp"
+
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/exit_reason.hpp>
-#include <caf/io/scribe.hpp>
 #include <caf/send.hpp>
 
 #include <algorithm>
@@ -65,25 +66,12 @@ void collective_meeting_state::take(const opened_news& news) {
   here.since = self_->clock().now();
   here.mine = options_.carrying ? options_.carrying->offer() : carrier_offer{};
   reasons_.erase(peer);
-  if (news.was_dialled)
-    return connect_to(news);
-  caf::anon_send(protocol_broker(self_->system()), caf::publish_atom_v,
-                 make_scribe(self_->system(), std::move(*news.connection)), shown_actor_number,
-                 caf::actor_cast<caf::strong_actor_ptr>(self_), std::set<std::string>{});
-}
-
-void collective_meeting_state::connect_to(const opened_news& news) {
-  const auto peer = news.peer.node;
-  self_
-    ->request(protocol_broker(self_->system()), options_.introduction_deadline, caf::connect_atom_v,
-              make_scribe(self_->system(), std::move(*news.connection)), shown_actor_number)
-    .then(
-      [=, this](const caf::node_id&, const caf::strong_actor_ptr& shown,
-                const std::set<std::string>&) {
-        if (shown)
-          introduce(caf::actor_cast<collective_meeting_actor>(shown), peer, true);
-      },
-      [=, this](const caf::error&) { forget(peer); });
+  hand_over(
+    self_, news, options_.introduction_deadline,
+    [this, peer](const caf::strong_actor_ptr& shown) {
+      introduce(caf::actor_cast<collective_meeting_actor>(shown), peer, true);
+    },
+    [this, peer] { forget(peer); });
 }
 
 void collective_meeting_state::take(const refused_news& news) {

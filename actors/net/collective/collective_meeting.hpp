@@ -143,7 +143,6 @@ private:
   void take(const turned_away_news&) {}
   void take(const files_unfit_news&) {}
 
-  void connect_to(const opened_news& news);
   void introduce(const collective_meeting_actor& to, const std::string& peer, bool wants_answer);
   void forget(const std::string& peer);
   void settle();

@@ -2,16 +2,14 @@
 
 #include "actors/net/collective/collective_meeting.hpp"
 #include "actors/net/gate/gate.hpp"
+#include "actors/net/links/peer_process.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
-#include "troupe/version.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
-#include <random>
-#include <set>
 #include <utility>
 
 namespace troupe {
@@ -22,22 +20,11 @@ namespace {
 /// member's deadline for each of the others.
 constexpr milliseconds stop_deadline{2 * collective_farewell_deadline};
 
-failure bad_plan(const std::string& what, const std::string& hint) {
-  return {failure_code::bad_job, what, "cluster", hint};
-}
-
-void expect_sound(const networked_collective_options& x) {
-  std::set<std::string> names;
-  for (const auto& node : x.cluster.nodes) {
-    if (!names.insert(node.name).second)
-      throw bad_plan("two nodes are called " + shown_text(node.name),
-                     "give each node a name of its own");
+void expect_members(const cluster_plan& plan) {
+  for (const auto& node : plan.nodes)
     if (node.replica_count == 0)
-      throw bad_plan("node " + shown_text(node.name) + " has no member",
-                     "give it replica_count >= 1, or leave it out");
-  }
-  if (!names.contains(x.own_name))
-    throw bad_plan("no node is called " + shown_text(x.own_name), "name one of the plan's nodes");
+      throw failure(failure_code::bad_job, "node " + shown_text(node.name) + " has no member",
+                    "cluster", "give it replica_count >= 1, or leave it out");
 }
 
 /// The facts that all processes must share, a line each.
@@ -48,28 +35,6 @@ std::string words_of(const networked_collective_options& x) {
   return result + "\none_stage_bytes_max = " + std::to_string(x.rule.one_stage_bytes_max) +
          "\npiece = " + std::to_string(x.rule.pieces.elements) +
          "\neager_pieces = " + std::to_string(x.rule.pieces.eager_pieces);
-}
-
-gate_options gate_options_of(const std::string& process, const networked_collective_options& x) {
-  std::random_device random;
-  gate_options result;
-  result.facts.version = TROUPE_VERSION;
-  result.facts.node = x.own_name;
-  result.facts.cluster = words_of(x);
-  result.facts.process = process;
-  result.facts.life = (uint64_t{random()} << 32) | random();
-  result.plan = x.cluster;
-  for (auto& node : result.plan.nodes)
-    node.is_director = false; // there is no director
-  result.tls = x.tls;
-  for (const auto& node : x.cluster.nodes) {
-    if (node.name == x.own_name) {
-      result.listen = parse_endpoint(node.listen.empty() ? node.address : node.listen);
-      break;
-    }
-    result.dials.push_back({node.name, parse_endpoint(node.address)});
-  }
-  return result;
 }
 
 } // namespace
@@ -112,7 +77,8 @@ struct networked_collective::parts {
 
 void networked_collective::parts::start() {
   options.rule.member_count = options.cluster.replica_count();
-  gate_ = std::make_shared<gate>(gate_options_of(to_string(system.node()), options));
+  gate_ = std::make_shared<gate>(
+    peer_gate(system, {options.cluster, options.own_name, options.tls, words_of(options)}));
   // The meeting, the carriers and the members may outlive the gate for a moment.
   const std::weak_ptr<gate> way = gate_;
   carrier_options for_carriers;
@@ -155,10 +121,8 @@ void networked_collective::parts::start() {
 
 networked_collective::networked_collective(caf::actor_system& system,
                                            networked_collective_options options) {
-  if (!system.has_middleman())
-    throw failure(failure_code::internal, "the actor system has no middleman", {},
-                  "call troupe::configure_node(config, timeouts) before making the actor system");
-  expect_sound(options);
+  expect_peer(system, options.cluster, options.own_name);
+  expect_members(options.cluster);
   parts_ = std::make_unique<parts>(system, std::move(options));
   parts_->start();
 }

@@ -1,10 +1,13 @@
-// The coordinators behind their messages, one message at a time: what comes twice, late, damaged,
-// or never.
+// The coordinator behind its messages, one message at a time: what comes twice, late, damaged, or never. Then replicas
+// with rows of their own.
 
-#include "actors/embed/coordinate_gradients.hpp"
-#include "actors/embed/coordinate_parameters.hpp"
+#include "actors/embed/coordinator.hpp"
+#include "actors/embed/member_replica.hpp"
 #include "actors/embed/online.hpp"
+#include "data/checkpoint/checkpoint_store.hpp"
 #include "models/network/neural_network.hpp"
+#include "tests/support/payloads.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
@@ -20,13 +23,26 @@ payload payload_of(const std::vector<float>& values) {
   return {storage, 0, values.size()};
 }
 
-const_buffer zeros(size_t size) {
-  return buffer{size};
-}
-
 model_listener_actor::behavior_type keep_models(model_listener_actor::pointer,
                                                 std::vector<parameter_span>* models) {
   return {[models](const parameter_span& news) { models->push_back(news); }};
+}
+
+coordinator_options moving(const staleness_options& consistency = {}) {
+  asynchronous_options rule;
+  rule.gradients.optimizer.learning_rate = 1;
+  rule.consistency = consistency;
+  coordinator_options options;
+  options.members.rule = rule;
+  options.initial = buffer{1}; // zeros
+  return options;
+}
+
+staleness_options bounded(size_t staleness) {
+  staleness_options options;
+  options.mode = consistency_kind::bounded;
+  options.staleness_max = staleness;
+  return options;
 }
 
 /// Messages are delivered when asked for, and time moves when told to.
@@ -52,20 +68,9 @@ protected:
     return handle;
   }
 
-  parameters_coordinator_actor merging(const parameters_coordinator_options& rule) {
-    return kept(
-      system_->spawn(coordinate_parameters, coordinate_parameters_options{rule, zeros(2)}));
+  coordinator_actor spawned(const coordinator_options& options) {
+    return kept(system_->spawn(coordinate, options));
   }
-
-  gradients_coordinator_actor moving(const staleness_options& consistency, size_t trainers = 2) {
-    coordinate_gradients_options options;
-    options.initial = zeros(1);
-    options.rule.gradients.optimizer.learning_rate = 1;
-    options.rule.consistency = consistency;
-    options.rule.trainer_count = trainers;
-    return kept(system_->spawn(coordinate_gradients, options));
-  }
-
   model_listener_actor listener() { return kept(system_->spawn(keep_models, &models_)); }
 
   /// Sends a request and delivers all messages; nothing when it is not answered yet.
@@ -77,225 +82,287 @@ protected:
     if (!(*self_)->has_next_message())
       return result;
     handle.receive([&](const Answer& answer) { result = answer; },
-                   [](const caf::error&) { ADD_FAILURE() << "an error for an answer"; });
+                   [&](const caf::error& why) { problem_ = system_->render(why); });
     return result;
   }
 
-  merge_report hand_in(const parameters_coordinator_actor& main, const child_model& model) {
-    return ask<merge_report>(main, model).value();
+  membership join(const coordinator_actor& main, const std::string& name, const auto& who) {
+    return ask<membership>(main, atom::join_v, name, caf::actor_cast<caf::actor>(who)).value();
   }
-
-  std::vector<float> main_model(const auto& main) {
-    const auto values = ask<parameter_span>(main, atom::pull_v)->values.values();
-    return {values.begin(), values.end()};
+  member_work pull(const coordinator_actor& main, const membership& who) {
+    return ask<member_work>(main, atom::pull_v, who).value();
+  }
+  update_report hand_in(const coordinator_actor& main, const membership& who, float value) {
+    return ask<update_report>(main,
+                              member_update{who, pull(main, who).ticket, payload_of({value}), 1})
+      .value();
+  }
+  float main_model(const coordinator_actor& main) {
+    return ask<parameter_span>(main, atom::pull_v)->values.values()[0];
   }
 
   std::vector<parameter_span> models_; ///< what listeners were sent
   std::unique_ptr<caf::scoped_actor> self_;
   std::vector<caf::actor> started_;
+  std::string problem_; ///< of the last question
 };
 
-staleness_options bounded(size_t staleness) {
-  staleness_options options;
-  options.mode = consistency_kind::bounded;
-  options.staleness_max = staleness;
-  return options;
+TEST_F(coordinators, a_member_joins_and_its_gradient_moves_the_main_model) {
+  const auto main = spawned(moving());
+  const auto who = join(main, "a", listener());
+  const auto work = pull(main, who);
+  EXPECT_EQ(work.verdict, work_verdict::go);
+  const member_update update{who, work.ticket, payload_of({4}), 2};
+  const auto report = ask<update_report>(main, update);
+  EXPECT_EQ(report, (update_report{member_verdict::applied, "", 0, 1}));
+  EXPECT_EQ(ask<update_report>(main, update), report) << "it came twice";
+  EXPECT_EQ(main_model(main), -2);
 }
 
-TEST_F(coordinators, models_are_merged_at_the_threshold) {
-  const auto main = merging({.threshold = 2});
-  EXPECT_EQ(hand_in(main, {1, 1, payload_of({1, 2}), 10}).verdict, parameters_verdict::waits);
-  EXPECT_EQ(main_model(main), (std::vector<float>{0, 0}));
-  const auto last = hand_in(main, {2, 1, payload_of({3, 6}), 10});
-  EXPECT_EQ(last, (merge_report{2, 1, parameters_verdict::merged, "", 1, 2}));
-  EXPECT_EQ(main_model(main), (std::vector<float>{2, 4}));
+TEST_F(coordinators, a_member_without_a_name_and_one_too_many_are_refused) {
+  auto options = moving();
+  options.members.members_max = 1;
+  const auto main = spawned(options);
+  const auto who = caf::actor_cast<caf::actor>(listener());
+  EXPECT_FALSE(ask<membership>(main, atom::join_v, std::string{}, who));
+  EXPECT_FALSE(ask<membership>(main, atom::join_v, std::string{"a"}, caf::actor{}));
+  join(main, "a", who);
+  EXPECT_FALSE(ask<membership>(main, atom::join_v, std::string{"b"}, who));
+  EXPECT_NE(problem_.find("members_max"), std::string::npos) << problem_;
 }
 
-TEST_F(coordinators, a_model_that_comes_twice_is_counted_once_and_answered_alike) {
-  const auto main = merging({.threshold = 2});
-  const child_model first{1, 1, payload_of({1, 2}), 10};
-  const auto answer = hand_in(main, first);
-  EXPECT_EQ(hand_in(main, first), answer);
-  EXPECT_EQ(main_model(main), (std::vector<float>{0, 0}));
-  EXPECT_EQ(hand_in(main, {1, 2, payload_of({3, 4}), 10}).verdict, parameters_verdict::merged);
-}
-
-TEST_F(coordinators, a_child_that_is_there_again_counts_its_models_from_one) {
-  const auto main = merging({.threshold = 1});
-  const auto first = listener();
-  (*self_)->send(main, uint64_t{7}, first);
-  hand_in(main, {7, 1, payload_of({1, 1}), 10});
-  hand_in(main, {7, 2, payload_of({2, 2}), 10});
-  caf::anon_send_exit(first, caf::exit_reason::kill);
-  run();
-  const auto unknown = hand_in(main, {7, 1, payload_of({3, 3}), 10});
-  EXPECT_EQ(unknown.verdict, parameters_verdict::misfit) << "of which life is it?";
-  EXPECT_NE(unknown.reason.find("says where it is"), std::string::npos);
-  (*self_)->send(main, uint64_t{7}, first);
-  EXPECT_EQ(hand_in(main, {7, 2, payload_of({3, 3}), 10}).round, 2u) << "it comes twice";
-  (*self_)->send(main, uint64_t{7}, listener());
-  EXPECT_EQ(hand_in(main, {7, 1, payload_of({3, 3}), 10}),
-            (merge_report{7, 1, parameters_verdict::merged, "", 3, 1}));
-  EXPECT_EQ(main_model(main), (std::vector<float>{3, 3}));
-}
-
-TEST_F(coordinators, a_round_of_distinct_children_does_not_wait_for_one_that_has_ended) {
-  const auto main = merging({.trigger = round_trigger::distinct, .threshold = 2, .push = true});
-  const auto child = listener();
-  (*self_)->send(main, uint64_t{1}, listener());
-  (*self_)->send(main, uint64_t{2}, child);
-  EXPECT_EQ(hand_in(main, {1, 1, payload_of({1, 2}), 10}).verdict, parameters_verdict::waits);
-  caf::anon_send_exit(child, caf::exit_reason::kill);
-  run();
-  ASSERT_EQ(models_.size(), 1u) << "merged, and sent to who is left";
-  EXPECT_EQ(hand_in(main, {1, 2, payload_of({3, 4}), 10}).verdict, parameters_verdict::merged);
-  EXPECT_EQ(main_model(main), (std::vector<float>{3, 4}));
-}
-
-TEST_F(coordinators, a_model_of_another_size_is_refused_with_the_reason) {
-  const auto main = merging({.threshold = 1});
-  const auto answer = hand_in(main, {1, 1, payload_of({1}), 10});
-  EXPECT_EQ(answer.verdict, parameters_verdict::wrong_size);
-  EXPECT_FALSE(answer.reason.empty());
-  EXPECT_EQ(answer.round, 0u);
-}
-
-TEST_F(coordinators, children_that_say_where_they_are_get_the_main_model_until_they_end) {
-  const auto main = merging({.threshold = 1, .push = true});
-  const auto child = listener();
-  (*self_)->send(main, uint64_t{7}, child);
-  hand_in(main, {1, 1, payload_of({1, 2}), 10});
-  ASSERT_EQ(models_.size(), 1u);
-  EXPECT_EQ(models_[0].version, 1u);
-  EXPECT_EQ(models_[0].values.values()[1], 2.0f);
-  caf::anon_send_exit(child, caf::exit_reason::kill);
-  run();
-  hand_in(main, {1, 2, payload_of({1, 2}), 10});
-  EXPECT_EQ(models_.size(), 1u);
-}
-
-TEST_F(coordinators, a_round_ends_when_its_time_is_over) {
-  const auto main =
-    merging({.trigger = round_trigger::time, .period = milliseconds{1000}, .push = true});
-  (*self_)->send(main, uint64_t{7}, listener());
-  EXPECT_EQ(hand_in(main, {1, 1, payload_of({1, 2}), 10}).verdict, parameters_verdict::waits);
-  for (int k = 0; k < 18; ++k)
-    pass(coordinator_tick_interval);
-  EXPECT_EQ(models_.size(), 0u);
-  for (int k = 0; k < 4; ++k)
-    pass(coordinator_tick_interval);
-  ASSERT_EQ(models_.size(), 1u);
-  EXPECT_EQ(main_model(main), (std::vector<float>{1, 2}));
-}
-
-TEST_F(coordinators, stopping_merges_what_waits_and_refuses_what_comes) {
-  const auto main = merging({.threshold = 5});
-  hand_in(main, {1, 1, payload_of({1, 2}), 10});
-  EXPECT_EQ(ask<merge_report>(main, atom::stop_v)->merged, 1u);
-  EXPECT_EQ(main_model(main), (std::vector<float>{1, 2}));
-  EXPECT_EQ(hand_in(main, {2, 1, payload_of({1, 2}), 10}).verdict, parameters_verdict::stopped);
-}
-
-TEST_F(coordinators, a_gradient_moves_the_main_model_and_closes_its_ticket) {
-  const auto main = moving({});
-  const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{0}).value();
-  EXPECT_EQ(work.verdict, staleness_verdict::proceed);
-  const gradient_offer offer{0, work.ticket, payload_of({4}), 2};
-  const auto report = ask<gradient_report>(main, offer).value();
-  EXPECT_EQ(report, (gradient_report{staleness_verdict::proceed, "", 0, 1}));
-  EXPECT_EQ(main_model(main), std::vector<float>{-2});
-  const auto twice = ask<gradient_report>(main, offer).value();
-  EXPECT_EQ(twice.verdict, staleness_verdict::refuse);
-  EXPECT_EQ(twice.reason, "this gradient was handed in already");
-  EXPECT_EQ(main_model(main), std::vector<float>{-2});
-}
-
-TEST_F(coordinators, a_pull_that_comes_twice_gets_the_same_work) {
-  const auto main = moving({});
-  const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{0});
-  EXPECT_EQ(ask<gradient_work>(main, atom::pull_v, uint64_t{0}), work);
-}
-
-TEST_F(coordinators, nobody_but_the_trainers_gets_work) {
-  const auto main = moving({});
-  const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{2}).value();
-  EXPECT_EQ(work.verdict, staleness_verdict::refuse);
-  EXPECT_EQ(work.reason, "no such trainer takes part");
-}
-
-TEST_F(coordinators, a_trainer_beyond_their_number_is_told_when_it_says_where_it_is) {
-  const auto main = moving({});
-  const auto told = [&](uint64_t trainer) {
-    auto handle = (*self_)->request(main, std::chrono::minutes{60}, trainer, listener());
-    run();
-    std::string reason;
-    handle.receive([] {}, [&](const caf::error& error) { reason = system_->render(error); });
-    return reason;
-  };
-  EXPECT_EQ(told(1), "");
-  EXPECT_NE(told(2).find("trainer 2 is none of the 2"), std::string::npos) << told(2);
-}
-
-TEST_F(coordinators, a_gradient_that_is_not_finite_is_refused_and_changes_nothing) {
-  const auto main = moving({});
-  const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{0}).value();
-  const auto report =
-    ask<gradient_report>(main, gradient_offer{0, work.ticket, payload_of({INFINITY}), 2}).value();
-  EXPECT_EQ(report.verdict, staleness_verdict::refuse);
-  EXPECT_FALSE(report.reason.empty());
-  EXPECT_EQ(main_model(main), std::vector<float>{0});
-}
-
-TEST_F(coordinators, who_is_too_far_ahead_is_answered_when_the_others_have_come) {
-  const auto main = moving(bounded(0));
-  auto ahead = ask<gradient_work>(main, atom::pull_v, uint64_t{0}).value();
-  const auto behind = ask<gradient_work>(main, atom::pull_v, uint64_t{1}).value();
-  ask<gradient_report>(main, gradient_offer{0, ahead.ticket, payload_of({1}), 1});
-  auto waiting = (*self_)->request(main, std::chrono::minutes{60}, atom::pull_v, uint64_t{0});
-  run();
-  EXPECT_FALSE((*self_)->has_next_message());
-  (*self_)->send(main, gradient_offer{1, behind.ticket, payload_of({1}), 1});
-  run();
-  bool answered = false;
-  waiting.receive(
-    [&](const gradient_work& work) {
-      answered = work.verdict == staleness_verdict::proceed && work.version == 2;
-    },
-    [](const caf::error&) {});
-  EXPECT_TRUE(answered);
-}
-
-TEST_F(coordinators, nobody_waits_for_a_trainer_that_has_ended_until_it_is_there_again) {
-  const auto main = moving(bounded(0));
+TEST_F(coordinators, a_pull_that_waits_is_answered_when_others_have_come_or_in_time) {
+  const auto main = spawned(moving(bounded(0)));
   const auto peer = listener();
-  (*self_)->send(main, uint64_t{1}, peer);
-  const auto work = ask<gradient_work>(main, atom::pull_v, uint64_t{0}).value();
-  ask<gradient_report>(main, gradient_offer{0, work.ticket, payload_of({1}), 1});
-  auto waiting = (*self_)->request(main, std::chrono::minutes{60}, atom::pull_v, uint64_t{0});
+  const auto a = join(main, "a", listener()), b = join(main, "b", peer);
+  /// The answer that comes after `then`, and none before.
+  const auto answer_after = [&](const auto& then) {
+    auto waiting = (*self_)->request(main, std::chrono::minutes{60}, atom::pull_v, a);
+    run();
+    EXPECT_FALSE((*self_)->has_next_message());
+    then();
+    run();
+    member_work result;
+    if (!(*self_)->has_next_message()) {
+      ADD_FAILURE() << "no answer";
+      return result;
+    }
+    waiting.receive([&](const member_work& work) { result = work; }, [](const caf::error&) {});
+    return result;
+  };
+  hand_in(main, a, 1);
+  const auto late = answer_after([&] { pass(milliseconds{1'100}); });
+  EXPECT_EQ(late.verdict, work_verdict::wait);
+  EXPECT_EQ(late.reason, "another trainer is too far behind");
+  const auto ticket = pull(main, b).ticket;
+  EXPECT_EQ(answer_after([&] {
+              caf::anon_send(main, member_update{b, ticket, payload_of({1}), 1});
+            }).verdict,
+            work_verdict::go);
+  hand_in(main, a, 1);
+  EXPECT_EQ(answer_after([&] { caf::anon_send_exit(peer, caf::exit_reason::kill); }).verdict,
+            work_verdict::go)
+    << "nobody waits for who has ended";
+  EXPECT_EQ(pull(main, b).verdict, work_verdict::join_again);
+}
+
+TEST_F(coordinators, watchers_get_the_model_at_once_and_as_it_moves_until_they_end) {
+  auto options = moving();
+  options.publish_every = 2;
+  const auto main = spawned(options);
+  const auto watcher = listener();
+  (*self_)->send(main, atom::watch_v, watcher);
+  const auto who = join(main, "a", listener());
+  for (int i = 0; i < 4; ++i)
+    hand_in(main, who, 1);
+  std::vector<uint64_t> versions;
+  for (const auto& one : models_)
+    versions.push_back(one.version);
+  EXPECT_EQ(versions, (std::vector<uint64_t>{0, 2, 4}));
+  EXPECT_EQ(models_.back().values.values()[0], -4);
+  caf::anon_send_exit(watcher, caf::exit_reason::kill);
   run();
-  EXPECT_FALSE((*self_)->has_next_message());
-  caf::anon_send_exit(peer, caf::exit_reason::kill);
+  hand_in(main, who, 1);
+  hand_in(main, who, 1);
+  EXPECT_EQ(models_.size(), 3u);
+}
+
+TEST_F(coordinators, stopping_merges_what_waits_and_ends_the_work) {
+  coordinator_options options;
+  options.members.rule = parameters_coordinator_options{.threshold = 5};
+  options.initial = buffer{1};
+  const auto main = spawned(options);
+  const auto who = join(main, "a", listener());
+  EXPECT_EQ(hand_in(main, who, 3).verdict, member_verdict::held);
+  auto stop = (*self_)->request(main, std::chrono::minutes{60}, atom::stop_v);
   run();
-  auto verdict = staleness_verdict::wait;
-  waiting.receive([&](const gradient_work& next) { verdict = next.verdict; },
-                  [](const caf::error&) {});
-  EXPECT_EQ(verdict, staleness_verdict::proceed);
-  EXPECT_EQ(ask<gradient_work>(main, atom::pull_v, uint64_t{1})->verdict,
-            staleness_verdict::refuse);
-  (*self_)->send(main, uint64_t{1}, listener());
-  EXPECT_EQ(ask<gradient_work>(main, atom::pull_v, uint64_t{1})->verdict,
-            staleness_verdict::proceed);
+  EXPECT_FALSE((*self_)->has_next_message()) << "a member does not know yet";
+  caf::anon_send(main, atom::pull_v, who);
+  run();
+  uint64_t version = 0;
+  stop.receive([&](uint64_t last) { version = last; }, [](const caf::error&) {});
+  EXPECT_EQ(version, 1u);
+  EXPECT_EQ(main_model(main), 3);
+  EXPECT_EQ(pull(main, who).verdict, work_verdict::over);
+  join(main, "b", listener());
+  EXPECT_FALSE(ask<uint64_t>(main, atom::stop_v)) << "nor does this one";
+  pass(milliseconds{31'000});
+  EXPECT_TRUE((*self_)->has_next_message()) << "but nobody waits for ever";
+}
+
+TEST_F(coordinators, a_damaged_update_may_come_again) {
+  const auto main = spawned(moving());
+  const auto who = join(main, "a", listener());
+  member_update update{who, pull(main, who).ticket, test::over_a_wire(payload_of({1}), 1), 1};
+  const auto report = ask<update_report>(main, update);
+  EXPECT_EQ(report->verdict, member_verdict::refused);
+  EXPECT_EQ(report->reason, "the update was damaged on its way");
+  update.values = payload_of({1});
+  EXPECT_EQ(ask<update_report>(main, update)->verdict, member_verdict::applied);
+}
+
+TEST_F(coordinators, go_on_from_their_checkpoint_after_a_new_start) {
+  const temporary_folder folder;
+  auto options = moving();
+  std::get<asynchronous_options>(options.members.rule).gradients.optimizer.momentum = 0.5;
+  options.store = std::make_shared<checkpoint_store>(posix_disk(), folder.path());
+  options.checkpoint_every = 2;
+  float expected = 0;
+  {
+    const auto main = spawned(options);
+    const auto who = join(main, "a", listener());
+    for (int i = 0; i < 3; ++i) // the third is not saved
+      hand_in(main, who, 1);
+    caf::anon_send_exit(main, caf::exit_reason::kill);
+    run();
+  }
+  const auto main = spawned(options);
+  EXPECT_EQ(main_model(main), -2.5f) << "1, then 1 and a half of 1";
+  const auto who = join(main, "a", listener());
+  hand_in(main, who, 1);
+  expected = -2.5f - 1 - 0.75f;
+  EXPECT_EQ(main_model(main), expected);
+  EXPECT_EQ(ask<uint64_t>(main, atom::save_v), 3u);
+  options.name = "another";
+  const auto other = system_->spawn(coordinate, options);
+  (*self_)->monitor(other);
+  run();
+  std::string reason;
+  (*self_)->receive([&](const caf::down_msg& down) { reason = system_->render(down.reason); },
+                    caf::after(std::chrono::seconds{0}) >> [] {});
+  EXPECT_NE(reason.find("checkpoint"), std::string::npos) << reason;
+  EXPECT_FALSE(ask<uint64_t>(spawned(moving()), atom::save_v));
+  EXPECT_NE(problem_.find("coordinator_options::store"), std::string::npos) << problem_;
 }
 
 TEST_F(coordinators, options_that_do_not_fit_end_the_actor_with_the_reason) {
-  const auto main =
-    system_->spawn(coordinate_parameters, coordinate_parameters_options{{}, zeros(0)});
+  auto options = moving();
+  options.initial = {};
+  const auto main = system_->spawn(coordinate, options);
   (*self_)->monitor(main);
   run();
   std::string reason;
   (*self_)->receive([&](const caf::down_msg& down) { reason = system_->render(down.reason); },
                     caf::after(std::chrono::seconds{0}) >> [] {});
-  EXPECT_NE(reason.find("parameters coordinator"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("member coordinator"), std::string::npos) << reason;
+}
+
+// Replicas with rows of their own: y = 3 x + 1 on different x.
+
+replica_of_rows on_line(const coordinator_actor& main, const std::string& name, float from) {
+  auto rows = std::make_shared<dataset>();
+  rows->row_count = 16;
+  rows->feature_count = 1;
+  rows->target_count = 1;
+  for (size_t i = 0; i < rows->row_count; ++i) {
+    rows->features.push_back(from + static_cast<float>(i) / 16);
+    rows->targets.push_back(3 * rows->features.back() + 1);
+  }
+  neural_network_options shape;
+  shape.features = shape.outputs = 1;
+  shape.loss = loss_kind::squared;
+  replica_of_rows result;
+  result.coordinator = main;
+  result.name = name;
+  result.network = std::make_shared<neural_network>(shape);
+  result.rows = std::make_shared<rows_in_memory>(std::move(rows));
+  result.batch_size = 4;
+  result.local_steps = 3;
+  result.optimizer.learning_rate = 0.2;
+  return result;
+}
+
+class replicas_of_rows : public testing::TestWithParam<bool> {
+protected:
+  coordinator_options options() const {
+    coordinator_options result;
+    result.initial = buffer{2};
+    result.members.members_min = 2;
+    if (GetParam()) {
+      asynchronous_options rule;
+      rule.gradients.optimizer.learning_rate = 0.2;
+      result.members.rule = rule;
+    } else {
+      result.members.rule =
+        parameters_coordinator_options{.trigger = round_trigger::distinct, .threshold = 2};
+    }
+    return result;
+  }
+
+  parameter_span model_of(const coordinator_actor& main) {
+    parameter_span result;
+    self->request(main, std::chrono::seconds{30}, atom::pull_v)
+      .receive([&](const parameter_span& model) { result = model; },
+               [](const caf::error&) { FAIL(); });
+    return result;
+  }
+
+  void expect_learned(const coordinator_actor& main) {
+    for (int i = 0; i < 3'000; ++i) {
+      const auto model = model_of(main);
+      const auto values = model.values.values();
+      if (std::abs(values[0] - 3) < 0.01f && std::abs(values[1] - 1) < 0.01f)
+        return;
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    FAIL() << "not learned";
+  }
+
+  test::real_system host{2};
+  caf::scoped_actor self{*host.system};
+};
+
+INSTANTIATE_TEST_SUITE_P(of_gradients_and_models, replicas_of_rows, testing::Bool());
+
+TEST_P(replicas_of_rows, learn_together_and_go_on_when_one_ends_and_comes_back) {
+  const auto main = host.system->spawn(coordinate, options());
+  const auto left = host.system->spawn(replicate, on_line(main, "left", -1));
+  auto right = host.system->spawn(replicate, on_line(main, "right", 0));
+  expect_learned(main);
+  self->send_exit(right, caf::exit_reason::kill);
+  const auto before = model_of(main).version;
+  while (model_of(main).version < before + 10)
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  right = host.system->spawn(replicate, on_line(main, "right", 0));
+  expect_learned(main);
+  self->request(main, std::chrono::seconds{30}, atom::stop_v)
+    .receive([&](uint64_t version) { EXPECT_EQ(version, model_of(main).version); },
+             [](const caf::error&) { FAIL(); });
+  self->wait_for(left, right);
+  self->send_exit(main, caf::exit_reason::user_shutdown);
+}
+
+TEST_P(replicas_of_rows, of_another_network_end_with_the_reason) {
+  auto other = options();
+  other.initial = buffer{3};
+  const auto main = host.system->spawn(coordinate, other);
+  const auto one = host.system->spawn(replicate, on_line(main, "left", -1));
+  self->monitor(one);
+  std::string reason;
+  self->receive([&](const caf::down_msg& down) { reason = host.system->render(down.reason); },
+                caf::after(std::chrono::seconds{30}) >> [] {});
+  EXPECT_NE(reason.find("has 3 parameters, this replica's 2"), std::string::npos) << reason;
+  self->send_exit(main, caf::exit_reason::user_shutdown);
 }
 
 // The online learner behind its messages: order, verdicts, and parameters that others may pull.

@@ -1,6 +1,7 @@
 // Every message type survives the wire, with the values CAF's own encoding would lose.
 
 #include "actors/net/links/messages.hpp"
+#include "actors/net/names/messages.hpp"
 #include "actors/protocol/boundary_messages.hpp"
 #include "actors/protocol/collective_messages.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
@@ -247,9 +248,9 @@ TEST_F(protocol, a_kind_that_does_not_exist_is_refused) {
   part = some_part();
   part.stage = static_cast<collective_stage>(2);
   EXPECT_FALSE(is_read<collective_part>(saved(part)));
-  auto verdict = saved(gradient_report{staleness_verdict::refuse, "", 0, 0});
-  verdict.front() = 3;
-  EXPECT_FALSE(is_read<gradient_report>(verdict));
+  auto verdict = saved(update_report{member_verdict::join_again, "", 0, 0});
+  verdict.front() = 4;
+  EXPECT_FALSE(is_read<update_report>(verdict));
 }
 
 TEST_F(protocol, tasks_and_what_comes_of_them_survive) {
@@ -274,11 +275,11 @@ TEST_F(protocol, messages_of_links_and_of_applications_survive) {
   expect_survives(farewell{69, "why"});
   expect_survives(online_batch{payload_of({1, 2}), {3, -1}, payload_of({0.5f})});
   expect_survives(online_report{4, online_verdict::loss_grew, 3, infinity, 0.5, -infinity, "why"});
-  expect_survives(child_model{7, 2, payload_of({-0.0f, 2}), 120});
-  expect_survives(merge_report{7, 2, parameters_verdict::merge_refused, "why", 3, 4});
-  expect_survives(gradient_work{staleness_verdict::wait, "why", 5, 6, payload_of({1})});
-  expect_survives(gradient_offer{1, 5, payload_of({1, -0.0f}), 32});
-  expect_survives(gradient_report{staleness_verdict::proceed, "why", 2, 6});
+  expect_survives(name_introduction{"home", {}, {{"main", nullptr}}, true});
+  expect_survives(membership{7, uint64_t{1} << 60, false, 120});
+  expect_survives(member_work{work_verdict::wait, "why", 5, 6, payload_of({1})});
+  expect_survives(member_update{{1, 2, true, 2}, 5, payload_of({1, -0.0f}), 32});
+  expect_survives(update_report{member_verdict::held, "why", 2, 6});
 }
 
 // One beside the values ends the connection (tests/actors/net/socket/checked_session_test.cpp).
