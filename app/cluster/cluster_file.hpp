@@ -62,8 +62,8 @@ bool is_cluster_file(const std::string& path);
 ///
 /// Throws failure(missing_input | no_permission) when a file cannot be read, else job_errors with
 /// everything that is wrong.
-loaded_cluster load_cluster(const std::string& path, const std::vector<std::string>& sets,
-                            const environment& variables);
+loaded_cluster load_cluster(const std::string& path, const std::vector<std::string>& sets = {},
+                            const environment& variables = {});
 
 /// A cluster and its job as one file with every key, defaults included.
 std::string cluster_text(const loaded_cluster& x);

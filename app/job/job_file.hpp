@@ -107,8 +107,8 @@ struct loaded_job {
 /// everything that is wrong, `problems` of the job included. Files above 1 MiB are refused unread.
 loaded_job load_job_and_places(const std::string& path, const std::vector<std::string>& sets,
                                const environment& variables);
-job load_job(const std::string& path, const std::vector<std::string>& sets,
-             const environment& variables);
+job load_job(const std::string& path, const std::vector<std::string>& sets = {},
+             const environment& variables = {});
 
 /// Called while `error` is caught. What `train` says of a job once it has seen the data names a
 /// key, or the data file that cannot be read: here the place where that was set stands as well, as

@@ -1,8 +1,8 @@
 // An application is a node of a cluster: replicas and a shard of the run live in the application's
 // actor system, beside an actor of its own that goes on working. The other node is `troupe node`,
-// the director; examples/cluster/embedded_node.toml says how to start it.
+// the director; both read one cluster file, and examples/cluster/embedded_node.toml says how to start them.
 //
-//   example_embedded_node [ADDRESS_OF_MAIN ADDRESS_OF_APP]
+//   example_embedded_node [CLUSTER.toml]
 //
 // It prints:
 //
@@ -12,6 +12,7 @@
 //
 // Run it from the folder that holds examples/.
 
+#include <troupe/job_files.hpp>
 #include <troupe/node.hpp>
 
 #include <caf/actor_system.hpp>
@@ -52,43 +53,10 @@ worker_actor::behavior_type worker(worker_actor::stateful_pointer<work> self) {
           [self](caf::get_atom) { return self->state.pause_max; }};
 }
 
-// The two nodes, in the order of the cluster file.
-troupe::cluster_plan plan_of(const std::string& main, const std::string& app) {
-  troupe::cluster_plan plan;
-  plan.nodes.resize(2);
-  plan.nodes[0].name = "main";
-  plan.nodes[0].address = main;
-  plan.nodes[0].is_director = true;
-  plan.nodes[0].replica_count = 1;
-  plan.nodes[0].shard_count = 1;
-  plan.nodes[1].name = "app";
-  plan.nodes[1].address = app;
-  plan.nodes[1].replica_count = 2;
-  plan.nodes[1].shard_count = 1;
-  return plan;
-}
-
-// The job of examples/digits.toml: all nodes must have the same.
-troupe::job digits() {
-  troupe::job job;
-  job.seed = 6;
-  job.data.file = "examples/data/digits.csv.gz";
-  job.data.test_fraction = 0.25;
-  job.data.standardize = true;
-  job.model.kind = troupe::model_kind::neural_network;
-  job.model.hidden = {128};
-  job.optimizer.kind = troupe::optimizer_kind::adam;
-  job.optimizer.learning_rate = 0.01;
-  job.training.batch_size = 64;
-  job.training.slices = 4;
-  job.training.epochs = 20;
-  job.checkpoint.by_default = true; // as in a cluster file that does not say how often
-  return job;
-}
-
-void take_part(const troupe::cluster_plan& plan) {
+void take_part(const std::string& file) {
+  const auto cluster = troupe::load_cluster(file);
   caf::actor_system_config config;
-  troupe::configure_node(config, plan.timeouts);
+  troupe::configure_node(config, cluster.plan.timeouts);
   caf::actor_system system{config};
   const auto mine = system.spawn(worker);
   troupe::take_part_options options;
@@ -96,7 +64,7 @@ void take_part(const troupe::cluster_plan& plan) {
     if (line.starts_with("linked"))
       std::cout << line << '\n';
   };
-  const auto end = troupe::take_part(system, digits(), plan, "app", options);
+  const auto end = troupe::take_part(system, cluster.job.value, cluster.plan, "app", options);
   std::cout << end.reason << '\n';
   caf::scoped_actor self{system};
   self->request(mine, 10s, caf::get_atom_v)
@@ -113,7 +81,7 @@ void take_part(const troupe::cluster_plan& plan) {
 
 int main(int argc, char** argv) {
   try {
-    take_part(argc == 3 ? plan_of(argv[1], argv[2]) : plan_of("127.0.0.1:7411", "127.0.0.1:7412"));
+    take_part(argc == 2 ? argv[1] : "examples/cluster/embedded_node.toml");
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 1;

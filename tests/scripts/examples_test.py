@@ -67,7 +67,7 @@ def check_embedded(troupe, program, source):
         file.write_text(text, encoding="utf-8")
         with subprocess.Popen([troupe, "node", file, "--name", "main", "--json", "--quiet"],
                               cwd=folder, stdout=subprocess.PIPE, text=True) as main:
-            check_program(program, source, *addresses)
+            check_program(program, source, file)
             trained = json.loads(main.communicate(timeout=HANG)[0])
         run = subprocess.run([troupe, "train", ROOT / "examples" / "digits.toml", "--json",
                               "--quiet"], cwd=folder, capture_output=True, text=True, check=True)
