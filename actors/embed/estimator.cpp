@@ -1,7 +1,6 @@
 #include "actors/embed/estimator.hpp"
 
 #include "actors/run/job_data.hpp"
-#include "actors/run/model_writer.hpp"
 #include "actors/run/train.hpp"
 #include "coordinators/job/job_check.hpp"
 #include "coordinators/job/resolve.hpp"
@@ -13,7 +12,6 @@
 #include "models/metrics/prediction_sums.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <set>
 
@@ -23,12 +21,6 @@ namespace {
 
 static_assert(prediction_chunk_rows == evaluation_chunk_rows,
               "an evaluation after training gives the bits of the one during it");
-
-void require_size(const char* what, size_t expected, size_t actual) {
-  if (expected != actual)
-    throw std::invalid_argument(std::string{"estimator: expected "} + std::to_string(expected) +
-                                " " + what + ", got " + std::to_string(actual));
-}
 
 std::vector<std::string> indices(size_t count) {
   std::vector<std::string> result;
@@ -73,23 +65,6 @@ job job_of(const estimator_options& options) {
     if (problem.key != "data.file" && // the rows are in memory
         (problem.key != "model.start_from" || !options.start))
       throw failure(failure_code::bad_job, problem.key + ": " + problem.why, {}, problem.hint);
-  return result;
-}
-
-std::vector<int32_t> values_of(const std::vector<std::string>& classes) {
-  std::vector<int32_t> result;
-  for (const auto& text : classes) {
-    int32_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size())
-      break;
-    result.push_back(value);
-  }
-  if (result.size() == classes.size())
-    return result;
-  result.clear();
-  for (size_t i = 0; i < classes.size(); ++i)
-    result.push_back(static_cast<int32_t>(i));
   return result;
 }
 
@@ -147,52 +122,14 @@ void estimator::fit(dataset rows) {
   auto result = system_ ? train(*system_, x, data, watch) : train(x, data, watch);
   if (result.problem)
     throw failure(failure_code::diverged, *result.problem, {}, "lower the learning rate");
-  // Goes through the form of the model file: the estimator predicts what a saved model predicts.
-  safetensors_file file;
-  file.metadata = model_metadata(result);
-  file.layout = result.layout;
-  file.values.resize(file.layout.size());
-  file.layout.to_logical(result.parameters.values(), file.values);
-  file.data_sha256 = result.summary.parameters_sha256;
-  model_ = to_saved_model(std::move(file), "estimator");
-  class_values_ = values_of(model_.classes);
+  fitted_.emplace(result);
   history_ = std::move(result.history);
 }
 
-const saved_model& estimator::model() const {
-  if (!model_.network)
+const fitted_model& estimator::fitted() const {
+  if (!fitted_)
     throw std::logic_error("estimator: there is no model yet: call fit or load first");
-  return model_;
-}
-
-std::vector<float> estimator::raw_predictions(const matrix_view& features) const {
-  require_size("features", model().network->feature_count(), features.columns);
-  require_size("feature values", features.rows * features.columns, features.values.size());
-  std::vector<float> result(features.rows * model_.prediction_count());
-  predictor{model_}.predict(features.values, result);
-  return result;
-}
-
-std::vector<float> estimator::predict(const matrix_view& features) const {
-  if (model().is_classification())
-    throw std::logic_error("estimator: the model predicts classes: use predict_labels");
-  return raw_predictions(features);
-}
-
-std::vector<float> estimator::predict_probabilities(const matrix_view& features) const {
-  if (!model().is_classification())
-    throw std::logic_error("estimator: the model predicts numbers: use predict");
-  return raw_predictions(features);
-}
-
-std::vector<int32_t> estimator::predict_labels(const matrix_view& features) const {
-  const auto probabilities = predict_probabilities(features);
-  const auto columns = model_.prediction_count();
-  std::vector<int32_t> result;
-  for (size_t begin = 0; begin < probabilities.size(); begin += columns)
-    result.push_back(
-      class_values_[model_.decide(std::span{probabilities}.subspan(begin, columns))]);
-  return result;
+  return *fitted_;
 }
 
 double estimator::score(const matrix_view& features, std::span<const int32_t> labels) const {
@@ -207,19 +144,13 @@ double estimator::score(const matrix_view& features, std::span<const int32_t> la
 double estimator::score(const matrix_view& features, std::span<const float> targets) const {
   const auto guesses = predict(features);
   const default_rounding rounding;
-  const auto sums = compare(guesses, targets, model_.network->output_count());
+  const auto sums = compare(guesses, targets, model().network->output_count());
   return sums.r2().value_or(std::numeric_limits<double>::quiet_NaN());
-}
-
-void estimator::save(const std::string& path) const {
-  write_safetensors(path, model().network->layout(), stored_tensor{model_.parameters},
-                    model_.metadata);
 }
 
 estimator estimator::load(const std::string& path) {
   estimator result;
-  result.model_ = read_model(path);
-  result.class_values_ = values_of(result.model_.classes);
+  result.fitted_ = fitted_model::load(path);
   return result;
 }
 

@@ -12,23 +12,19 @@
 
 #pragma once
 
+#include "actors/embed/fitted_model.hpp"
 #include "coordinators/job/job.hpp"
-#include "data/model_file/saved_model.hpp"
 #include "data/records/training_record.hpp"
 #include "data/table/dataset.hpp"
 
 #include <caf/fwd.hpp>
-
-#include <xtensor/xtensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,19 +62,12 @@ struct estimator_options {
   std::function<bool()> stop_requested{};
 };
 
-/// Rows that the caller owns: dense, row-major.
-struct matrix_view {
-  std::span<const float> values; ///< rows x columns
-  size_t rows = 0;
-  size_t columns = 0;
-};
-
 /// Shapes: N rows, F features, K classes, T targets. Throws std::invalid_argument when sizes do not fit each other or
 /// the model. Throws std::logic_error for a call that needs a model before there is one, or classes of a model of
 /// numbers.
 class estimator {
 public:
-  using matrix = xt::xtensor<float, 2, xt::layout_type::row_major>;
+  using matrix = row_matrix;
 
   /// Uses an actor system of its own, with a thread for each core.
   explicit estimator(estimator_options options = {});
@@ -103,13 +92,19 @@ public:
   void fit(dataset rows);
 
   /// N x T targets.
-  std::vector<float> predict(const matrix_view& features) const;
+  std::vector<float> predict(const matrix_view& features) const {
+    return fitted().predict(features);
+  }
 
   /// N labels, as `fit` was given them; class numbers when a loaded model's classes are texts.
-  std::vector<int32_t> predict_labels(const matrix_view& features) const;
+  std::vector<int32_t> predict_labels(const matrix_view& features) const {
+    return fitted().predict_labels(features);
+  }
 
   /// N x K probabilities; classes in ascending order.
-  std::vector<float> predict_probabilities(const matrix_view& features) const;
+  std::vector<float> predict_probabilities(const matrix_view& features) const {
+    return fitted().predict_probabilities(features);
+  }
 
   /// Share of rows whose label is predicted.
   double score(const matrix_view& features, std::span<const int32_t> labels) const;
@@ -122,24 +117,25 @@ public:
   template <class E, class Targets>
   void fit(const xt::xexpression<E>& features, const Targets& targets) {
     const auto rows = evaluated(features);
-    fit(view(rows), std::span<const value_of<Targets>>{in_rows(rows.shape()[0], targets)});
+    fit(view_of(rows), std::span<const target_value<Targets>>{in_rows(rows.shape()[0], targets)});
   }
   template <class E>
   std::vector<float> predict(const xt::xexpression<E>& features) const {
-    return predict(view(evaluated(features)));
+    return predict(view_of(evaluated(features)));
   }
   template <class E>
   std::vector<int32_t> predict_labels(const xt::xexpression<E>& features) const {
-    return predict_labels(view(evaluated(features)));
+    return predict_labels(view_of(evaluated(features)));
   }
   template <class E, class Targets>
   double score(const xt::xexpression<E>& features, const Targets& targets) const {
     const auto rows = evaluated(features);
-    return score(view(rows), std::span<const value_of<Targets>>{in_rows(rows.shape()[0], targets)});
+    return score(view_of(rows),
+                 std::span<const target_value<Targets>>{in_rows(rows.shape()[0], targets)});
   }
 
   /// Writes the model file. Throws failure as write_safetensors does.
-  void save(const std::string& path) const;
+  void save(const std::string& path) const { fitted().save(path); }
 
   /// An estimator that holds the model of a file. Throws failure as read_model does.
   static estimator load(const std::string& path);
@@ -147,47 +143,15 @@ public:
   /// One row for each epoch of the last `fit`.
   const std::vector<history_row>& history() const { return history_; }
 
-  /// The model: its parameters, classes and standardisation.
-  const saved_model& model() const;
+  /// The model, as a value that other threads may use.
+  const fitted_model& fitted() const;
+  /// Its parameters, classes and standardisation.
+  const saved_model& model() const { return fitted().saved(); }
 
 private:
-  static matrix_view view(const matrix& rows) {
-    return {{rows.data(), rows.size()}, rows.shape()[0], rows.shape()[1]};
-  }
-  template <class Values>
-  using value_of =
-    std::conditional_t<std::is_integral_v<typename Values::value_type>, int32_t, float>;
-
-  template <class E>
-  static matrix evaluated(const xt::xexpression<E>& features) {
-    const auto& x = features.derived_cast();
-    if (x.dimension() != 2)
-      throw std::invalid_argument("estimator: features have two dimensions, rows and columns");
-    return x;
-  }
-
-  /// Row by row, whatever layout an expression has.
-  template <class Values>
-  static std::vector<value_of<Values>> in_rows(size_t row_count, const Values& values) {
-    if constexpr (xt::is_xexpression<Values>::value)
-      if (values.dimension() == 0 || values.shape()[0] != row_count)
-        throw std::invalid_argument("estimator: each row of features needs a row of targets");
-    std::vector<value_of<Values>> result;
-    for (const auto x : values) {
-      if constexpr (std::is_integral_v<typename Values::value_type>)
-        if (!std::in_range<int32_t>(+x))
-          throw std::invalid_argument("estimator: a label is beyond 32 bits");
-      result.push_back(static_cast<value_of<Values>>(x));
-    }
-    return result;
-  }
-
-  std::vector<float> raw_predictions(const matrix_view& features) const;
-
   estimator_options options_;
   caf::actor_system* system_ = nullptr; ///< the application's; null: one of its own
-  saved_model model_;
-  std::vector<int32_t> class_values_; ///< of classes that are whole numbers, else 0, 1, ..
+  std::optional<fitted_model> fitted_;
   std::vector<history_row> history_;
 };
 

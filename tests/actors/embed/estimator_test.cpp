@@ -4,6 +4,8 @@
 
 #include "actors/embed/verify_in_company.hpp"
 #include "actors/protocol/training_progress.hpp"
+#include "actors/run/job_data.hpp"
+#include "actors/run/train.hpp"
 #include "data/text/failure.hpp"
 #include "models/segments/segment_chain.hpp"
 #include "tests/support/failure_of.hpp"
@@ -22,6 +24,7 @@
 
 #include <cmath>
 #include <limits>
+#include <thread>
 
 namespace troupe::estimator_test {
 namespace {
@@ -486,6 +489,52 @@ job job_of(const std::string& kind) {
   x.model.own.kind = kind;
   x.training.slices.reset();
   return x;
+}
+
+/// Texts for classes, and raw features far from 0, which the job standardises.
+training_result trained_on_cities() {
+  dataset rows;
+  rows.row_count = 60;
+  rows.feature_count = 2;
+  rows.feature_names = {"x", "y"};
+  rows.classes = {"Bergen", "Oslo"};
+  rows.target_names = {"city"};
+  for (size_t i = 0; i < rows.row_count; ++i) {
+    rows.labels.push_back(static_cast<int32_t>(i % 2));
+    rows.features.push_back(static_cast<float>(1000 + 100 * (i % 2) + i));
+    rows.features.push_back(-5);
+  }
+  job x;
+  x.data.standardize = true;
+  x.optimizer.learning_rate = 0.5;
+  x.training.epochs = 20;
+  return train(x, prepare_data(x, std::move(rows)));
+}
+
+TEST(fitted_model, predicts_from_rows_as_they_are_in_any_thread_and_from_its_file) {
+  const auto result = trained_on_cities();
+  const fitted_model model{result};
+  const auto rows = xt::xtensor<double, 2, xt::layout_type::column_major>{{1010, -5}, {1130, -5}};
+  EXPECT_EQ(model.predict_classes(rows), (std::vector<std::string>{"Bergen", "Oslo"}));
+  EXPECT_EQ(model.predict_labels(rows), (std::vector<int32_t>{0, 1})) << "texts have places";
+  const row_matrix shares = model.predict_probabilities(rows);
+  EXPECT_EQ(shares.shape(), (row_matrix::shape_type{2, 2}));
+  EXPECT_NEAR(shares(0, 0) + shares(0, 1), 1, 1e-6);
+  EXPECT_GT(shares(1, 1), 0.5);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([copy = model, &rows, &shares] {
+      for (int k = 0; k < 50; ++k)
+        EXPECT_EQ(copy.predict_probabilities(rows), shares);
+    });
+  for (auto& one : threads)
+    one.join();
+  const temporary_folder folder;
+  model.save(folder.path("city.safetensors"));
+  EXPECT_EQ(fitted_model::load(folder.path("city.safetensors")).predict_probabilities(rows),
+            shares);
+  EXPECT_THROW(model.predict(rows), std::logic_error);
+  EXPECT_THROW(model.predict_labels(matrix_view{{}, 0, 3}), std::invalid_argument);
 }
 
 TEST(verify_in_company, finds_nothing_in_a_model_that_keeps_nothing) {
