@@ -258,7 +258,7 @@ using coordinator_actor = caf::typed_actor<
   // Write a checkpoint: answered with its version once it is on the disk, or with protocol_error::refused.
   caf::replies_to<atom::save>::with<uint64_t>,
   // Models that wait for their round are merged; members hear that it is over. Answered with the last version once all of
-  // them have heard it, or have ended, or the coordinator's patience is over.
+  // them have ended, or have asked again, which says that they know; or the coordinator's patience is over.
   caf::replies_to<atom::stop>::with<uint64_t>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;

@@ -152,8 +152,8 @@ member_task member_coordinator::pull(const membership& who, moment now) {
   auto* x = find(who);
   if (is_over_) {
     result.reason = "the coordinator has stopped";
-    if (x)
-      x->lives = false;
+    if (x) // an answer may be lost, so it knows when it asks again
+      x->lives = !std::exchange(x->was_told, true);
     return result;
   }
   if (!x) {

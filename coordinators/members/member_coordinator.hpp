@@ -101,7 +101,7 @@ public:
                      uint64_t sample_count, moment now);
   /// Passes over members who held up others for too long, and ends rounds whose time is over.
   void on_time(moment now);
-  /// Models that are held count. Nobody gets work any more: members leave as they hear it.
+  /// Models that are held count. Nobody gets work any more: members end, or ask once more when they have heard it.
   void stop();
 
   /// Members who waited and may pull now; each is named once.
@@ -126,6 +126,7 @@ private:
     uint64_t life = 0;
     bool lives = false;
     bool passed_over = false;
+    bool was_told = false;             ///< that it is over
     uint64_t ticket = 0;               ///< open; 0: none
     moment since{};                    ///< it is
     std::optional<uint64_t> held_in{}; ///< the round that its model waits for

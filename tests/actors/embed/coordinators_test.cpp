@@ -199,6 +199,9 @@ TEST_F(coordinators, stopping_merges_what_waits_and_ends_the_work) {
   EXPECT_FALSE((*self_)->has_next_message()) << "a member does not know yet";
   caf::anon_send(main, atom::pull_v, who);
   run();
+  EXPECT_FALSE((*self_)->has_next_message()) << "the answer may be lost";
+  caf::anon_send(main, atom::pull_v, who);
+  run();
   uint64_t version = 0;
   stop.receive([&](uint64_t last) { version = last; }, [](const caf::error&) {});
   EXPECT_EQ(version, 1u);
