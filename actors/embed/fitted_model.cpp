@@ -2,8 +2,8 @@
 
 #include "actors/run/model_writer.hpp"
 #include "actors/run/training_result.hpp"
+#include "models/base/copy_values.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 namespace troupe {
@@ -106,7 +106,7 @@ std::vector<std::string> fitted_model::predict_classes(const matrix_view& featur
 
 row_matrix fitted_model::in_matrix(const std::vector<float>& values, size_t row_count) const {
   row_matrix result{row_matrix::shape_type{row_count, model_->prediction_count()}};
-  std::ranges::copy(values, result.data());
+  copy_values(std::span<const float>{values}, result.data());
   return result;
 }
 
