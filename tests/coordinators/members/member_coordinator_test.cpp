@@ -142,6 +142,24 @@ TEST(member_coordinator, who_stands_still_is_passed_over_while_others_wait_and_c
   EXPECT_EQ(x.parameters(), floats{-3});
 }
 
+TEST(member_coordinator, a_member_has_its_time_from_its_first_question_on) {
+  auto options = gradients(consistency_kind::bounded);
+  options.patience = milliseconds{1'000};
+  company x{options};
+  const auto a = x.join("a"), b = x.join("b");
+  const auto ticket = x.pull(b).ticket;
+  x.hand_in(a, {1});
+  EXPECT_EQ(x.pull(a).verdict, work_verdict::wait);
+  x.now += milliseconds{900};
+  x.rule.on_time(x.now);
+  EXPECT_TRUE(x.rule.take_released().empty());
+  EXPECT_EQ(x.pull(b).ticket, ticket);
+  x.now += milliseconds{100};
+  x.rule.on_time(x.now);
+  EXPECT_EQ(x.rule.take_released(), std::set<uint64_t>{a.member});
+  EXPECT_EQ(x.take(b, ticket, {1}).verdict, member_verdict::refused);
+}
+
 TEST(member_coordinator, models_of_all_make_a_round_and_their_members_wait_for_it) {
   company x{models(round_trigger::distinct, 2)};
   const auto a = x.join("a"), b = x.join("b");
