@@ -62,7 +62,7 @@ caf::result<membership> coordinator_state::on_join(const std::string& who,
   if (who.empty() || who.size() > name_bytes_max || !member)
     return caf::make_error(protocol_error::refused, "a member has a name of 1 to 256 bytes, and is "
                                                     "an actor");
-  const auto joined = rule_->join(who);
+  const auto joined = rule_->join(who, self_->clock().now());
   if (!joined)
     return caf::make_error(protocol_error::refused, "there are " +
                                                       std::to_string(options_.members.members_max) +

@@ -73,7 +73,8 @@ member_coordinator::member_state* member_coordinator::find(const membership& who
 
 // ---- Who takes part ----
 
-std::optional<membership> member_coordinator::join(const std::string& name) {
+std::optional<membership> member_coordinator::join(const std::string& name, moment now) {
+  now_ = now;
   const auto known = by_name_.find(name);
   if (known == by_name_.end() && members_.size() >= options_.members_max)
     return std::nullopt;
@@ -86,6 +87,7 @@ std::optional<membership> member_coordinator::join(const std::string& name) {
   }
   auto& x = members_[member];
   x = {x.name, ++next_life_, true};
+  x.since = now;
   take_part(member);
   if (!has_begun_ && living_count() >= options_.members_min) {
     has_begun_ = true;
@@ -125,13 +127,14 @@ void member_coordinator::lose(uint64_t member) {
 
 void member_coordinator::release(const std::vector<size_t>& members) {
   for (const auto member : members)
-    if (waiting_.erase(member) > 0)
+    if (waiting_.erase(member) > 0) {
       released_.insert(member);
+      members_[member].since = now_;
+    }
 }
 
 void member_coordinator::release_all() {
-  released_.merge(waiting_);
-  waiting_.clear();
+  release({waiting_.begin(), waiting_.end()});
 }
 
 // ---- Work and updates ----
@@ -147,6 +150,7 @@ std::string member_coordinator::reason_to_wait(const member_state& x) const {
 }
 
 member_task member_coordinator::pull(const membership& who, moment now) {
+  now_ = now;
   member_task result;
   result.version = version();
   auto* x = find(who);
@@ -190,6 +194,7 @@ member_task member_coordinator::pull(const membership& who, moment now) {
 update_report member_coordinator::take(const membership& who, uint64_t ticket,
                                        std::span<const float> values, uint64_t sample_count,
                                        moment now) {
+  now_ = now;
   auto* x = find(who);
   if (!x)
     return {member_verdict::join_again, join_first, 0, version()};
@@ -203,6 +208,7 @@ update_report member_coordinator::take(const membership& who, uint64_t ticket,
                            : "the ticket is none of the member's",
             0, version()};
   x->ticket = 0;
+  x->since = now;
   x->last_ticket = ticket;
   x->last_report = gradients_ ? take_gradient(who.member, ticket, values, sample_count)
                               : take_model(who.member, values, sample_count, now);
@@ -244,6 +250,7 @@ update_report member_coordinator::take_model(uint64_t member, std::span<const fl
 }
 
 void member_coordinator::on_time(moment now) {
+  now_ = now;
   if (is_over_)
     return;
   if (models_) {
@@ -253,7 +260,8 @@ void member_coordinator::on_time(moment now) {
       release_all();
   }
   for (uint64_t member = 0; member < members_.size() && !waiting_.empty(); ++member)
-    if (auto& x = members_[member]; x.ticket != 0 && now - x.since >= options_.patience) {
+    if (auto& x = members_[member]; x.lives && !x.passed_over && !waiting_.contains(member) &&
+                                    now - x.since >= options_.patience) {
       lose(member);
       x.passed_over = true;
     }

@@ -5,9 +5,9 @@
 //   pull: membership      -> go (a ticket, parameters), wait (ask again), join again, or over
 //   take: ticket, values  -> applied, held for its round, refused, or join again
 //
-// A ticket is of one life and one update: an update counts once, or not at all, and one that comes twice is answered alike.
-// While others wait, nobody may keep a ticket for longer than `patience`: the others go on without its owner, whose late
-// update is refused, and who takes part again with its next pull.
+// A ticket is of one life and one update: an update counts once, or not at all, and the last one is answered alike when it
+// comes twice. While others wait, a member has `patience` for its update, and as long for its next pull. Then the others go
+// on without it; its late update is refused, and with its next pull it takes part again.
 //
 // What is done with gradients decides asynchronous_coordinator, with models parameters_coordinator.
 
@@ -92,7 +92,7 @@ public:
                      uint64_t incarnation);
 
   /// Nothing: there are `members_max`. Who was there under this name has ended.
-  std::optional<membership> join(const std::string& name);
+  std::optional<membership> join(const std::string& name, moment now);
   /// The member's process has ended; of an earlier life nothing happens.
   void leave(const membership& who);
   /// Asked twice it gives the same ticket.
@@ -128,7 +128,7 @@ private:
     bool passed_over = false;
     bool was_told = false;             ///< that it is over
     uint64_t ticket = 0;               ///< open; 0: none
-    moment since{};                    ///< it is
+    moment since{};                    ///< nothing was heard of it, or its ticket is out
     std::optional<uint64_t> held_in{}; ///< the round that its model waits for
     uint64_t last_ticket = 0;
     update_report last_report{};
@@ -157,6 +157,7 @@ private:
   std::vector<member_state> members_;
   std::map<std::string, uint64_t, std::less<>> by_name_;
   std::set<uint64_t> waiting_, released_;
+  moment now_{}; ///< of the last call that said it
   uint64_t next_life_;
   uint64_t next_ticket_ = 1; ///< of models
   uint64_t base_version_ = 0;

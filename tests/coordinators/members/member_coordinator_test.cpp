@@ -43,7 +43,7 @@ struct company {
   explicit company(const member_coordinator_options& options, const floats& initial = {0})
     : rule(options, buffer_of(initial), incarnation) {}
 
-  membership join(const std::string& name) { return rule.join(name).value(); }
+  membership join(const std::string& name) { return rule.join(name, now).value(); }
   member_task pull(const membership& who) { return rule.pull(who, now); }
   update_report take(const membership& who, uint64_t ticket, const floats& values,
                      uint64_t samples = 1) {
@@ -105,8 +105,8 @@ TEST(member_coordinator, nobody_gets_work_before_enough_have_come_and_none_comes
   EXPECT_EQ(task.reason, "it begins with 2 members, and 1 are here");
   const auto b = x.join("b");
   EXPECT_EQ(x.rule.take_released(), std::set<uint64_t>{a.member});
-  EXPECT_EQ(x.rule.join("c"), std::nullopt);
-  EXPECT_TRUE(x.rule.join("b"));
+  EXPECT_EQ(x.rule.join("c", x.now), std::nullopt);
+  EXPECT_TRUE(x.rule.join("b", x.now));
   x.rule.leave(b);
   EXPECT_EQ(x.hand_in(a, {1}), member_verdict::applied) << "it has begun";
 }
@@ -158,6 +158,25 @@ TEST(member_coordinator, a_member_has_its_time_from_its_first_question_on) {
   x.rule.on_time(x.now);
   EXPECT_EQ(x.rule.take_released(), std::set<uint64_t>{a.member});
   EXPECT_EQ(x.take(b, ticket, {1}).verdict, member_verdict::refused);
+}
+
+TEST(member_coordinator, nobody_waits_for_long_for_a_member_without_a_ticket_either) {
+  for (auto options :
+       {gradients(consistency_kind::bounded), gradients(consistency_kind::half_synchronous, 2),
+        models(round_trigger::distinct, 2)}) {
+    options.patience = milliseconds{1'000};
+    company x{options};
+    const auto a = x.join("a"), b = x.join("b");
+    x.hand_in(b, {1});
+    x.hand_in(a, {1});
+    x.hand_in(a, {1}); // b does not ask again
+    EXPECT_EQ(x.pull(a).verdict, work_verdict::wait);
+    x.now += milliseconds{1'000};
+    x.rule.on_time(x.now);
+    EXPECT_EQ(x.rule.take_released(), std::set<uint64_t>{a.member});
+    EXPECT_EQ(x.pull(a).verdict, work_verdict::go);
+    EXPECT_EQ(x.pull(b).verdict, work_verdict::go);
+  }
 }
 
 TEST(member_coordinator, models_of_all_make_a_round_and_their_members_wait_for_it) {
@@ -236,7 +255,8 @@ TEST(member_coordinator, options_that_do_not_fit_are_refused) {
 
 // ---- Walks ----
 
-constexpr size_t updates_max = 300;
+constexpr size_t updates_max = 400;
+constexpr size_t updates_walked = 300;
 
 /// A process of a member: what it has been given, and what it has said and may say again.
 struct member_process {
@@ -303,7 +323,7 @@ struct walk {
     if (what < 12) {
       act(one);
     } else if (what < 14 || !one.place) { // it starts, or again
-      one = {x.rule.join("member " + std::to_string(who))};
+      one = {x.join("member " + std::to_string(who))};
     } else if (what == 14) {
       x.rule.leave(*one.place); // its process is killed
       one = {};
@@ -331,16 +351,26 @@ struct walk {
   size_t next_update = 0;
 };
 
-/// Whether all members go on in the end: who is left alone gets work.
+/// Some stand still for good, with a ticket or without, and the others go on without them.
 void expect_no_standstill(walk& x) {
+  std::vector<member_process> others;
   for (size_t i = 0; i < x.members.size(); ++i)
-    if (x.members[i].place && x.members[i].is_frozen)
+    if (i % 2 == 1)
+      others.push_back({x.x.join("member " + std::to_string(i))});
+  const auto before = x.x.rule.version();
+  for (int turn = 0; turn < 10; ++turn) {
+    for (auto& one : others)
+      for (int i = 0; i < 2; ++i) // a pull and an update
+        x.act(one);
+    x.x.now += milliseconds{300};
+    x.x.rule.on_time(x.x.now);
+  }
+  EXPECT_GT(x.x.rule.version(), before);
+  for (size_t i = 0; i < x.members.size(); i += 2)
+    if (x.members[i].place)
       x.x.rule.leave(*x.members[i].place);
-  const auto alone = x.x.join("the last");
-  for (auto& one : x.members)
-    if (one.place)
-      x.x.rule.leave(*one.place);
-  EXPECT_EQ(x.x.pull(alone).verdict, work_verdict::go);
+  for (auto& one : others)
+    x.x.rule.leave(*one.place); // what is held counts now, too
 }
 
 TEST(member_coordinator, walks_count_each_update_once_or_not_at_all) {
@@ -349,10 +379,10 @@ TEST(member_coordinator, walks_count_each_update_once_or_not_at_all) {
     using enum consistency_kind;
     const auto mode = std::array{asynchronous, bounded, half_synchronous, lag}[seed % 4];
     walk x{seed, mode, mode == half_synchronous ? 1 + seed % 3 : 1};
-    while (x.next_update < updates_max - 2 && x.reports.size() < updates_max)
+    while (x.next_update < updates_walked && x.reports.size() < updates_walked)
       x.step();
     const auto before = x.x.rule.version();
-    expect_no_standstill(x); // what is held counts now, too
+    expect_no_standstill(x);
     size_t moved = 0;
     double total = 0;
     for (size_t update = 0; update < updates_max; ++update) {
