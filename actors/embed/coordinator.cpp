@@ -5,6 +5,7 @@
 #include "models/base/arithmetic.hpp"
 #include "models/kinds/optimizer_kinds.hpp"
 
+#include <algorithm>
 #include <random>
 #include <span>
 #include <utility>
@@ -14,6 +15,9 @@ namespace troupe {
 namespace {
 
 constexpr uint64_t lives_of_a_coordinator = uint64_t{1} << 32;
+
+/// A watcher that has not taken in a model in this time gets the next one all the same.
+constexpr milliseconds watcher_deadline{60'000};
 
 /// Lives of one coordinator are none of another's.
 uint64_t draw_incarnation() {
@@ -62,12 +66,18 @@ caf::result<membership> coordinator_state::on_join(const std::string& who,
   if (who.empty() || who.size() > name_bytes_max || !member)
     return caf::make_error(protocol_error::refused, "a member has a name of 1 to 256 bytes, and is "
                                                     "an actor");
+  const auto here = std::ranges::find_if(
+    members_, [&](const auto& entry) { return rule_->name_of(entry.first) == who; });
+  if (here != members_.end() && here->second.second != member.address())
+    return caf::make_error(protocol_error::name_in_use,
+                           who + " is here: give each member a name of its own");
   const auto joined = rule_->join(who, self_->clock().now());
   if (!joined)
     return caf::make_error(protocol_error::refused, "there are " +
                                                       std::to_string(options_.members.members_max) +
                                                       " members already (members_max)");
-  self_->monitor(member);
+  if (here == members_.end())
+    self_->monitor(member);
   members_[joined->member] = {*joined, member.address()};
   settle();
   return *joined;
@@ -97,7 +107,7 @@ update_report coordinator_state::on_update(const member_update& news) {
 }
 
 void coordinator_state::on_down(const caf::down_msg& news) {
-  std::erase_if(watchers_, [&](const auto& one) { return one.address() == news.source; });
+  std::erase_if(watchers_, [&](const auto& one) { return one.first.address() == news.source; });
   for (auto at = members_.begin(); at != members_.end();)
     if (at->second.second == news.source) {
       rule_->leave(at->second.first);
@@ -108,7 +118,10 @@ void coordinator_state::on_down(const caf::down_msg& news) {
   settle();
 }
 
+// Only its own ticks count: others could make it tick ever more often.
 void coordinator_state::on_tick() {
+  if (self_->current_sender() != caf::actor_cast<caf::strong_actor_ptr>(self_))
+    return;
   self_->delayed_send(self_, coordinator_tick_interval, atom::tick_v);
   const auto now = self_->clock().now();
   rule_->on_time(now);
@@ -123,10 +136,17 @@ void coordinator_state::on_tick() {
 }
 
 caf::result<uint64_t> coordinator_state::on_stop() {
+  is_over_ = true;
   if (stops_.empty())
     stop_due_ = self_->clock().now() + options_.members.patience;
   rule_->stop();
-  save_if_due(1);
+  if (options_.store && rule_->version() > saved_version_)
+    try {
+      save();
+    } catch (const failure& error) {
+      settle(); // members hear that it is over all the same
+      return caf::make_error(protocol_error::refused, std::string{error.what()});
+    }
   stops_.push_back(self_->make_response_promise<uint64_t>());
   auto answer = stops_.back();
   settle();
@@ -149,11 +169,9 @@ void coordinator_state::settle() {
       waiting_.erase(found);
     }
   const auto version = rule_->version();
-  if (version >= published_version_ + options_.publish_every && !watchers_.empty()) {
+  if (version >= published_version_ + (is_over_ ? 1 : options_.publish_every)) {
     published_version_ = version;
-    const auto model = main_model();
-    for (const auto& one : watchers_)
-      self_->send(one, model);
+    publish();
   }
   if (options_.checkpoint_every > 0)
     save_if_due(options_.checkpoint_every);
@@ -169,9 +187,33 @@ member_work coordinator_state::work_of(member_task&& task) const {
 // ---- The main model ----
 
 void coordinator_state::on_watch(const model_listener_actor& watcher) {
-  if (watchers_.insert(watcher).second)
+  if (!watcher)
+    return;
+  if (watchers_.try_emplace(watcher, false).second)
     self_->monitor(watcher);
-  self_->send(watcher, main_model());
+  publish_to(watcher);
+}
+
+void coordinator_state::publish() {
+  for (const auto& [watcher, is_busy] : watchers_)
+    if (!is_busy)
+      publish_to(watcher);
+}
+
+// One model at a time is under way to a watcher: who is slow gets the newest after it has taken in the last.
+void coordinator_state::publish_to(const model_listener_actor& watcher) {
+  watchers_[watcher] = true;
+  const auto sent = published_version_;
+  const auto on_taken = [this, watcher, sent] {
+    const auto found = watchers_.find(watcher);
+    if (found == watchers_.end())
+      return;
+    found->second = false;
+    if (published_version_ > sent)
+      publish_to(watcher);
+  };
+  self_->request(watcher, watcher_deadline, main_model())
+    .then(on_taken, [on_taken](const caf::error&) { on_taken(); });
 }
 
 parameter_span coordinator_state::main_model() const {

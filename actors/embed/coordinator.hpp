@@ -4,12 +4,13 @@
 //   member --join, name, itself--> coordinator --membership-->     again after each start, and when it is told to
 //          --pull, membership----> work: go (a ticket, parameters), wait, join again, over
 //          --member_update-------> update_report: applied, held, refused, join again
-//   anyone --watch, itself-------> the main model after updates, until it ends
+//   anyone --watch, itself-------> the main model after updates, one at a time, until it ends
 //          --save----------------> its version, once it is on the disk
 //
 // A pull is answered at once or, while the member has to wait for others, after `wait_max` at the latest. Coordinators
 // decide as coordinators/members/member_coordinator.hpp says. With a store of checkpoints the actor goes on from the
-// newest one that is its own; what came after that is lost, and members join again.
+// newest one that is its own; what came after that is lost, and members join again. A checkpoint is written in a turn of the
+// actor, so members wait for the disk. The actor lives until it is told to exit (caf::anon_send_exit), stopped or not.
 //
 //   auto main = system.spawn(coordinate, coordinator_options{"main", {rule}, initial});
 //   system.spawn(replicate, replica_of_rows{main, "garden 1", network, rows});   // member_replica.hpp
@@ -29,7 +30,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +79,8 @@ private:
   void on_tick();
 
   parameter_span main_model() const;
+  void publish();
+  void publish_to(const model_listener_actor& watcher);
   member_work work_of(member_task&& task) const;
   uint64_t save();
   void save_if_due(uint64_t steps);
@@ -93,9 +95,10 @@ private:
   coordinator_options options_;
   std::optional<member_coordinator> rule_;
   std::map<uint64_t, std::pair<membership, caf::actor_addr>>
-    members_;                                ///< by number; those that are here
-  std::map<uint64_t, waiting_pull> waiting_; ///< by member
-  std::set<model_listener_actor> watchers_;
+    members_;                                     ///< by number; those that are here
+  std::map<uint64_t, waiting_pull> waiting_;      ///< by member
+  std::map<model_listener_actor, bool> watchers_; ///< whether a model is under way to it
+  bool is_over_ = false;                          ///< it was stopped
   uint64_t saved_version_ = 0, published_version_ = 0;
   std::vector<caf::typed_response_promise<uint64_t>> stops_; ///< to be answered
   moment stop_due_{};

@@ -13,6 +13,9 @@ namespace {
 
 constexpr milliseconds first_delay{100}, longest_delay{2'000};
 
+/// Nobody would notice a replica of which no update counts.
+constexpr uint64_t refusals_max = 5;
+
 void require(bool holds, const char* what) {
   if (!holds)
     throw std::invalid_argument(std::string{"replica: "} + what);
@@ -36,7 +39,13 @@ member_replica_state::make_behavior(const replica_of_rows& options) {
   self_->monitor(options.coordinator);
   self_->set_down_handler([this](const caf::down_msg& news) { self_->quit(news.reason); });
   self_->send(self_, atom::tick_v);
-  return {[this](atom::tick) { go_on(); }};
+  return {[this](atom::tick) { on_tick(); }};
+}
+
+// Others could make it ask several questions at a time.
+void member_replica_state::on_tick() {
+  if (self_->current_sender() == caf::actor_cast<caf::strong_actor_ptr>(self_))
+    go_on();
 }
 
 void member_replica_state::go_on() {
@@ -53,7 +62,6 @@ void member_replica_state::go_on() {
                 caf::actor_cast<caf::actor>(self_))
       .then(
         [this](const membership& place) {
-          delay_ = {};
           if (place.parameter_count != options_.network->layout().size())
             throw failure(failure_code::bad_job,
                           "the main model has " + std::to_string(place.parameter_count) +
@@ -75,13 +83,12 @@ void member_replica_state::ask_again_later() {
 }
 
 void member_replica_state::on_work(const member_work& work) {
-  delay_ = {};
   switch (work.verdict) {
   case work_verdict::over:
     return self_->quit();
   case work_verdict::join_again:
     place_.reset();
-    return go_on();
+    return ask_again_later();
   case work_verdict::wait:
     return self_->send(self_, atom::tick_v);
   case work_verdict::go:
@@ -98,8 +105,18 @@ void member_replica_state::send(const member_update& update) {
 }
 
 void member_replica_state::on_report(const update_report& report) {
+  if (report.verdict == member_verdict::refused && ++refused_in_row_ == refusals_max)
+    throw failure(failure_code::bad_data,
+                  "the coordinator refused " + std::to_string(refusals_max) +
+                    " updates in a row: " + report.reason,
+                  options_.name,
+                  "look for values in its rows that are not finite, or far from others'");
   if (report.verdict == member_verdict::join_again)
     place_.reset();
+  if (report.verdict == member_verdict::refused || report.verdict == member_verdict::join_again)
+    return ask_again_later();
+  delay_ = {};
+  refused_in_row_ = 0;
   self_->send(self_, atom::tick_v); // other messages come between
 }
 
@@ -128,9 +145,12 @@ member_update member_replica_state::update_of(const member_work& work) {
   trained.set_parameters(work.parameters.values());
   trained.start();
   for (size_t i = 0; i < options_.local_steps; ++i) {
-    const auto now = trained.parameters();
-    const auto sums = network.gradient(now.values(), next_batch(), values.values(), memory_);
-    trained.add_gradients(values.values(), sums.sample_count);
+    const auto sums =
+      network.gradient(trained.parameters().values(), next_batch(), values.values(), memory_);
+    const auto verdict = trained.add_gradients(values.values(), sums.sample_count);
+    if (verdict != gradient_verdict::applied)
+      throw failure(failure_code::bad_data, name_of(verdict), options_.name,
+                    "look for values in its rows that are not finite, or lower the learning rate");
     result.sample_count += sums.sample_count;
   }
   const auto model = trained.parameters();

@@ -8,7 +8,8 @@
 // batches. Each epoch visits its rows in an order of its own, by `seed` and its name.
 //
 // A coordinator that does not answer is asked again, after 0.1 s to 2 s, for as long as its handle lives. The replica ends
-// with the reason when the handle's actor has ended, and when the coordinator refuses it.
+// with the reason when the handle's actor has ended, when the coordinator refuses it, and when it refuses five updates in a
+// row. A name is one living replica's: another of the name waits until that has ended.
 
 #pragma once
 
@@ -30,7 +31,7 @@ namespace troupe {
 
 struct replica_of_rows {
   coordinator_actor coordinator{};
-  std::string name{}; ///< one of this name at a time: a later one takes the place of an earlier
+  std::string name{}; ///< of one living member at a time
   std::shared_ptr<const model> network{};
   std::shared_ptr<const row_source> rows{}; ///< at least one
   size_t batch_size = 32;                   ///< 0: all rows
@@ -51,6 +52,7 @@ public:
   static inline const char* name = "member-replica";
 
 private:
+  void on_tick();
   /// Asks the next question.
   void go_on();
   void ask_again_later();
@@ -67,6 +69,7 @@ private:
   std::optional<membership> place_; ///< nothing: it has to join
   uint64_t step_ = 0;               ///< batches so far
   milliseconds delay_{0};           ///< before the next question, after one without an answer
+  uint64_t refused_in_row_ = 0;
   batch_reader reader_;
   workspace memory_;
 };

@@ -53,6 +53,8 @@ enum class protocol_error : uint8_t {
   collective_failed,
   /// A coordinator does not do what it was asked; the context says why.
   refused,
+  /// join: the actor of this name has not ended, as far as is known; ask again.
+  name_in_use,
 };
 
 template <>
@@ -61,7 +63,8 @@ struct name_table<protocol_error> {
                                       named(protocol_error::version_not_held, "version-not-held"),
                                       named(protocol_error::not_finished, "not-finished"),
                                       named(protocol_error::collective_failed, "collective-failed"),
-                                      named(protocol_error::refused, "refused")};
+                                      named(protocol_error::refused, "refused"),
+                                      named(protocol_error::name_in_use, "name-in-use")};
 };
 
 inline std::string to_string(protocol_error code) {

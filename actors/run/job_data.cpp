@@ -245,6 +245,10 @@ known_rows known_to(const job& x, const saved_model* from = nullptr) {
     result.start.emplace(*from, x.model);
   else if (!x.model.start_from.empty())
     result.start.emplace(x.model);
+  if (!x.data.table.empty() && x.federated.partition == partition_kind::files)
+    throw failure(failure_code::bad_job, "files of clients are read by what is in them",
+                  "data.table",
+                  "leave it out, or name all rows in data.file and their clients by a column");
   if (!x.data.table.empty() && result.start)
     throw failure(failure_code::bad_job, "the model to start from says how rows are read",
                   "data.table", "leave it out");

@@ -288,7 +288,12 @@ int data_table_command(const table_arguments& x) {
     const auto data = load_data(loaded.value);
     const auto text = reading_text(
       {without_rows(data->train), {data->train.columns.fill, data->features, data->scale}});
-    reading_of(text, x.job); // rows that no table tells of are refused
+    try {
+      reading_of(text, x.job);
+    } catch (const failure& error) {
+      throw failure(error.code(), "no table tells how to read these rows: " + error.reason(), x.job,
+                    "name columns and targets, each once");
+    }
     write_file_atomically(x.output, text + '\n');
   } catch (const failure& error) {
     throw_with_place(error, loaded);

@@ -76,17 +76,18 @@ member_coordinator::member_state* member_coordinator::find(const membership& who
 std::optional<membership> member_coordinator::join(const std::string& name, moment now) {
   now_ = now;
   const auto known = by_name_.find(name);
-  if (known == by_name_.end() && members_.size() >= options_.members_max)
+  const auto place = known == by_name_.end() ? free_place() : std::optional{known->second};
+  if (!place)
     return std::nullopt;
-  const auto member = known == by_name_.end() ? members_.size() : known->second;
-  if (known == by_name_.end()) {
-    by_name_.emplace(name, member);
-    members_.push_back({name});
-  } else {
+  const auto member = *place;
+  if (member == members_.size())
+    members_.emplace_back();
+  else
     lose(member);
-  }
+  by_name_.erase(members_[member].name);
+  by_name_.emplace(name, member);
   auto& x = members_[member];
-  x = {x.name, ++next_life_, true};
+  x = {name, ++next_life_, true};
   x.since = now;
   take_part(member);
   if (!has_begun_ && living_count() >= options_.members_min) {
@@ -94,6 +95,14 @@ std::optional<membership> member_coordinator::join(const std::string& name, mome
     release_all();
   }
   return membership{member, x.life, gradients_.has_value(), parameters().size()};
+}
+
+std::optional<uint64_t> member_coordinator::free_place() const {
+  if (members_.size() < options_.members_max)
+    return members_.size();
+  const auto left = std::ranges::find(members_, false, &member_state::lives);
+  return left == members_.end() ? std::nullopt
+                                : std::optional{static_cast<uint64_t>(left - members_.begin())};
 }
 
 void member_coordinator::leave(const membership& who) {
@@ -144,8 +153,8 @@ std::string member_coordinator::reason_to_wait(const member_state& x) const {
     return "it begins with " + std::to_string(options_.members_min) + " members, and " +
            std::to_string(living_count()) + " are here";
   if (models_ && x.held_in == closed_rounds() &&
-      std::get<parameters_coordinator_options>(options_.rule).trigger == round_trigger::distinct)
-    return "its model waits for those of other members";
+      std::get<parameters_coordinator_options>(options_.rule).trigger != round_trigger::anybody)
+    return "its model waits for its round";
   return {};
 }
 
@@ -165,8 +174,10 @@ member_task member_coordinator::pull(const membership& who, moment now) {
     result.reason = join_first;
     return result;
   }
-  if (x->passed_over)
+  if (x->passed_over) {
     take_part(who.member);
+    x->since = now;
+  }
   result.verdict = work_verdict::wait;
   result.reason = reason_to_wait(*x);
   if (result.reason.empty() && gradients_) {
@@ -185,7 +196,9 @@ member_task member_coordinator::pull(const membership& who, moment now) {
   }
   result.verdict = work_verdict::go;
   waiting_.erase(who.member);
-  if (x->ticket != result.ticket)
+  // Whose updates are refused holds others up as if it brought none.
+  const bool was_refused = x->last_ticket != 0 && x->last_report.verdict == member_verdict::refused;
+  if (x->ticket != result.ticket && !was_refused)
     x->since = now;
   x->ticket = result.ticket;
   return result;
@@ -202,16 +215,17 @@ update_report member_coordinator::take(const membership& who, uint64_t ticket,
     return x->last_report;
   if (is_over_)
     return {member_verdict::refused, "the coordinator has stopped", 0, version()};
+  if (x->passed_over)
+    return {member_verdict::late, "others waited for it for too long, and went on without it", 0,
+            version()};
   if (ticket == 0 || ticket != x->ticket)
-    return {member_verdict::refused,
-            x->passed_over ? "others waited for it for too long, and went on without it"
-                           : "the ticket is none of the member's",
-            0, version()};
+    return {member_verdict::refused, "the ticket is none of the member's", 0, version()};
   x->ticket = 0;
-  x->since = now;
   x->last_ticket = ticket;
   x->last_report = gradients_ ? take_gradient(who.member, ticket, values, sample_count)
                               : take_model(who.member, values, sample_count, now);
+  if (x->last_report.verdict != member_verdict::refused)
+    x->since = now;
   return x->last_report;
 }
 
@@ -225,7 +239,8 @@ update_report member_coordinator::take_gradient(uint64_t member, uint64_t ticket
     result.verdict = member_verdict::held;
     result.reason = troupe::name_of(staleness_reason::held);
   } else if (pushed.verdict != gradient_verdict::applied) {
-    result.verdict = member_verdict::refused;
+    const bool is_late = !pushed.verdict && pushed.decision.reason == staleness_reason::late;
+    result.verdict = is_late ? member_verdict::late : member_verdict::refused;
     result.reason = pushed.verdict ? std::string{troupe::name_of(*pushed.verdict)}
                                    : std::string{troupe::name_of(pushed.decision.reason)};
   }

@@ -65,13 +65,15 @@ struct member_task {
   const_buffer parameters;
 };
 
-enum class member_verdict : uint8_t { applied, held, refused, join_again };
+/// `late`: too many updates of others came first, or they went on without it; nothing is wrong with it.
+enum class member_verdict : uint8_t { applied, held, late, refused, join_again };
 
 template <>
 struct name_table<member_verdict> {
   static constexpr std::array entries{
     named(member_verdict::applied, "applied"), named(member_verdict::held, "held"),
-    named(member_verdict::refused, "refused"), named(member_verdict::join_again, "join-again")};
+    named(member_verdict::late, "late"), named(member_verdict::refused, "refused"),
+    named(member_verdict::join_again, "join-again")};
 };
 
 /// What became of an update.
@@ -91,7 +93,8 @@ public:
   member_coordinator(const member_coordinator_options& options, const const_buffer& initial,
                      uint64_t incarnation);
 
-  /// Nothing: there are `members_max`. Who was there under this name has ended.
+  /// Nothing: there are `members_max`. Who was there under this name has ended. The place of one that has left, and does
+  /// not come again before there are so many names, is another's.
   std::optional<membership> join(const std::string& name, moment now);
   /// The member's process has ended; of an earlier life nothing happens.
   void leave(const membership& who);
@@ -143,6 +146,8 @@ private:
   std::string reason_to_wait(const member_state& x) const;
   void take_part(uint64_t member);
   void lose(uint64_t member);
+  /// The number for a new name; nothing: there are `members_max`.
+  std::optional<uint64_t> free_place() const;
   update_report take_gradient(uint64_t member, uint64_t ticket, std::span<const float> values,
                               uint64_t sample_count);
   update_report take_model(uint64_t member, std::span<const float> values, uint64_t sample_count,

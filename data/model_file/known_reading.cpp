@@ -102,7 +102,14 @@ void known_reading::fit(dataset& rows) const {
     refuse_target("the target is " +
                   shown_text(rows.target_names.empty() ? "" : rows.target_names.front()) +
                   ", that of " + what_ + " is " + shown_text(form_.target_names.front()));
-  if (form_.classes.empty() || !rows.is_classification())
+  const bool knows_classes = !form_.classes.empty();
+  if ((knows_classes || form_.target_count > 0) && knows_classes != rows.is_classification())
+    refuse_target(what_ + " has " + (knows_classes ? "classes" : "numbers") +
+                  " to learn, these rows have " + (knows_classes ? "numbers" : "classes"));
+  if (form_.target_count > 0 && rows.target_count != form_.target_count)
+    refuse_target(what_ + " has " + std::to_string(form_.target_count) +
+                  " targets, these rows have " + std::to_string(rows.target_count));
+  if (!knows_classes)
     return;
   if (const auto unknown = renumber_classes(rows, form_.classes))
     refuse_target("the class " + shown_text(*unknown) + " is none of those of " + what_);

@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -59,8 +60,11 @@ void judge(caf::scoped_actor& self, const troupe::coordinator_actor& main,
            const troupe::model& network, const troupe::dataset& flowers) {
   troupe::parameter_span model;
   self->send(main, troupe::atom::watch_v, caf::actor_cast<troupe::model_listener_actor>(self));
+  self->monitor(main);
   while (model.version < 1'000)
-    self->receive([&](const troupe::parameter_span& next) { model = next; });
+    self->receive(
+      [&](const troupe::parameter_span& next) { model = next; },
+      [](const caf::down_msg&) { throw std::runtime_error{"the coordinator has ended"}; });
   troupe::workspace memory;
   const auto all = batch_of_rows(flowers, 0, flowers.row_count);
   const auto right = network.evaluate(model.values.values(), all, memory).correct_count;
@@ -72,6 +76,8 @@ void judge(caf::scoped_actor& self, const troupe::coordinator_actor& main,
 }
 
 int run(const std::vector<std::string>& words) {
+  if (words.size() != 1 && words.size() != 2 + names.size())
+    throw std::invalid_argument{"usage: example_gardens IRIS.csv [NAME ADDRESS ADDRESS ADDRESS]"};
   auto read = to_dataset(troupe::read_csv(words[0]), troupe::target_use::labels);
   const auto flowers = prepare(std::move(read), {.standardize = true}).train;
   troupe::neural_network_options shape; // without hidden layers: softmax regression

@@ -7,6 +7,14 @@
 
 namespace troupe {
 
+namespace {
+
+/// After it a question counts as lost, with its answer. Longer than a coordinator takes for any, `stop` among them, whose
+/// members may have minutes of patience.
+constexpr milliseconds question_deadline{600'000};
+
+} // namespace
+
 local_coordinator_actor::behavior_type
 coordinator_link_state::make_behavior(const std::string& word) {
   word_ = word;
@@ -55,7 +63,7 @@ caf::result<Answer> coordinator_link_state::pass_on(const Question&... question)
   const auto number = next_question_++;
   under_way_[number] = [this, promise]() mutable { promise.deliver(absence()); };
   const auto is_open = [this, number] { return under_way_.erase(number) > 0; };
-  self_->request(there_, caf::infinite, question...)
+  self_->request(there_, question_deadline, question...)
     .then(
       [is_open, promise](Answer& answer) mutable {
         if (is_open())
@@ -69,6 +77,8 @@ caf::result<Answer> coordinator_link_state::pass_on(const Question&... question)
 }
 
 void coordinator_link_state::on_watch(const model_listener_actor& watcher) {
+  if (!watcher)
+    return;
   if (watchers_.insert(watcher).second)
     self_->monitor(watcher);
   if (there_)

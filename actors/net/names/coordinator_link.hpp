@@ -23,8 +23,8 @@
 
 namespace troupe {
 
-/// The coordinator of this name, as a handle that stays good; it may come later. `here` must outlive the link, which ends
-/// when it is told to (caf::anon_send_exit) or with the system.
+/// The coordinator of this name, as a handle that stays good; it may come later. The link lives until it is told to exit
+/// (caf::anon_send_exit), and an actor system waits for its actors.
 coordinator_actor find_coordinator(caf::actor_system& system, networked_names& here,
                                    const std::string& name);
 

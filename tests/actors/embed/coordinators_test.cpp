@@ -12,6 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <caf/event_based_actor.hpp>
+#include <caf/stateful_actor.hpp>
+
 #include <cmath>
 
 namespace troupe::coordinators_test {
@@ -187,6 +190,68 @@ TEST_F(coordinators, watchers_get_the_model_at_once_and_as_it_moves_until_they_e
   EXPECT_EQ(models_.size(), 3u);
 }
 
+/// Notes what it is sent, and answers at a tick.
+struct slow_listener {
+  std::vector<caf::response_promise> promises;
+  static inline const char* name = "slow-listener";
+};
+
+caf::behavior take_slowly(caf::stateful_actor<slow_listener>* self,
+                          std::vector<uint64_t>* versions) {
+  return {[=](const parameter_span& model) {
+            versions->push_back(model.version);
+            self->state.promises.push_back(self->make_response_promise());
+            return self->state.promises.back();
+          },
+          [=](atom::tick) {
+            for (auto& one : std::exchange(self->state.promises, {}))
+              one.deliver(caf::unit);
+          }};
+}
+
+TEST_F(coordinators, a_slow_watcher_has_one_model_under_way_and_then_gets_the_newest) {
+  const auto main = spawned(moving());
+  std::vector<uint64_t> versions;
+  const auto watcher = kept(system_->spawn(take_slowly, &versions));
+  (*self_)->send(main, atom::watch_v, caf::actor_cast<model_listener_actor>(watcher));
+  (*self_)->send(main, atom::watch_v, model_listener_actor{});
+  const auto who = join(main, "a", listener());
+  const auto answer = [&] {
+    caf::anon_send(watcher, atom::tick_v);
+    run();
+    return versions;
+  };
+  for (int i = 0; i < 5; ++i)
+    hand_in(main, who, 1);
+  EXPECT_EQ(versions, std::vector<uint64_t>{0});
+  EXPECT_EQ(answer(), (std::vector<uint64_t>{0, 5}));
+  EXPECT_EQ(answer(), (std::vector<uint64_t>{0, 5})) << "there is nothing newer";
+}
+
+TEST_F(coordinators, a_name_is_one_living_actors) {
+  const auto main = spawned(moving());
+  const auto first = listener();
+  const auto who = join(main, "a", first);
+  EXPECT_NE(join(main, "a", first).life, who.life) << "the same one, again";
+  EXPECT_FALSE(
+    ask<membership>(main, atom::join_v, std::string{"a"}, caf::actor_cast<caf::actor>(listener())));
+  EXPECT_NE(problem_.find("name-in-use"), std::string::npos) << problem_;
+  caf::anon_send_exit(first, caf::exit_reason::kill);
+  run();
+  join(main, "a", listener());
+}
+
+TEST_F(coordinators, a_stop_tells_that_its_checkpoint_could_not_be_written) {
+  auto folder = std::make_unique<temporary_folder>();
+  auto options = moving();
+  options.store = std::make_shared<checkpoint_store>(posix_disk(), folder->path());
+  const auto main = spawned(options);
+  hand_in(main, join(main, "a", listener()), 1);
+  folder.reset();
+  EXPECT_FALSE(ask<uint64_t>(main, atom::stop_v));
+  EXPECT_NE(problem_.find("refused"), std::string::npos) << problem_;
+}
+
 TEST_F(coordinators, stopping_merges_what_waits_and_ends_the_work) {
   coordinator_options options;
   options.members.rule = parameters_coordinator_options{.threshold = 5};
@@ -352,6 +417,21 @@ TEST_P(replicas_of_rows, learn_together_and_go_on_when_one_ends_and_comes_back) 
     .receive([&](uint64_t version) { EXPECT_EQ(version, model_of(main).version); },
              [](const caf::error&) { FAIL(); });
   self->wait_for(left, right);
+  self->send_exit(main, caf::exit_reason::user_shutdown);
+}
+
+TEST_P(replicas_of_rows, of_which_no_update_counts_end_with_the_reason) {
+  const auto main = host.system->spawn(coordinate, options());
+  const auto left = host.system->spawn(replicate, on_line(main, "left", -1));
+  const auto one = host.system->spawn(replicate, on_line(main, "right", NAN));
+  self->monitor(one);
+  std::string reason;
+  self->receive([&](const caf::down_msg& down) { reason = host.system->render(down.reason); },
+                caf::after(std::chrono::seconds{60}) >> [] {});
+  const std::string wanted = GetParam() ? "refused 5 updates in a row: " : "right: ";
+  EXPECT_NE(reason.find(wanted), std::string::npos) << reason;
+  EXPECT_NE(reason.find("not finite"), std::string::npos) << reason;
+  self->send_exit(left, caf::exit_reason::kill);
   self->send_exit(main, caf::exit_reason::user_shutdown);
 }
 

@@ -249,7 +249,7 @@ TEST_F(protocol, a_kind_that_does_not_exist_is_refused) {
   part.stage = static_cast<collective_stage>(2);
   EXPECT_FALSE(is_read<collective_part>(saved(part)));
   auto verdict = saved(update_report{member_verdict::join_again, "", 0, 0});
-  verdict.front() = 4;
+  verdict.front() = 5;
   EXPECT_FALSE(is_read<update_report>(verdict));
 }
 

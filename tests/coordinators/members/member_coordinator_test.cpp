@@ -136,7 +136,7 @@ TEST(member_coordinator, who_stands_still_is_passed_over_while_others_wait_and_c
   EXPECT_EQ(x.rule.take_released(), std::set<uint64_t>{a.member});
   EXPECT_EQ(x.hand_in(a, {1}), member_verdict::applied);
   const auto report = x.take(b, late, {1});
-  EXPECT_EQ(report.verdict, member_verdict::refused);
+  EXPECT_EQ(report.verdict, member_verdict::late);
   EXPECT_EQ(report.reason, "others waited for it for too long, and went on without it");
   EXPECT_EQ(x.hand_in(b, {1}), member_verdict::applied);
   EXPECT_EQ(x.parameters(), floats{-3});
@@ -157,7 +157,39 @@ TEST(member_coordinator, a_member_has_its_time_from_its_first_question_on) {
   x.now += milliseconds{100};
   x.rule.on_time(x.now);
   EXPECT_EQ(x.rule.take_released(), std::set<uint64_t>{a.member});
-  EXPECT_EQ(x.take(b, ticket, {1}).verdict, member_verdict::refused);
+  EXPECT_EQ(x.take(b, ticket, {1}).verdict, member_verdict::late);
+}
+
+TEST(member_coordinator, whose_updates_are_refused_is_passed_over_like_one_without) {
+  auto options = gradients(consistency_kind::half_synchronous, 2);
+  options.patience = milliseconds{1'000};
+  company x{options};
+  const auto a = x.join("a"), b = x.join("b");
+  EXPECT_EQ(x.hand_in(a, {1}), member_verdict::held);
+  EXPECT_EQ(x.pull(a).verdict, work_verdict::wait);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(x.hand_in(b, {NAN}), member_verdict::refused);
+    x.now += milliseconds{100};
+    x.rule.on_time(x.now);
+  }
+  EXPECT_EQ(x.parameters(), floats{-1});
+  EXPECT_EQ(x.pull(a).verdict, work_verdict::go);
+}
+
+TEST(member_coordinator, the_place_of_who_has_left_is_anothers_once_there_are_enough_names) {
+  auto options = gradients();
+  options.members_max = 2;
+  company x{options};
+  const auto a = x.join("a"), b = x.join("b");
+  const auto ticket = x.pull(a).ticket;
+  x.rule.leave(a);
+  const auto c = x.join("c");
+  EXPECT_EQ(c.member, a.member);
+  EXPECT_EQ(x.take(a, ticket, {1}).verdict, member_verdict::join_again);
+  EXPECT_EQ(x.hand_in(c, {1}), member_verdict::applied);
+  EXPECT_EQ(x.rule.join("a", x.now), std::nullopt);
+  x.rule.leave(b);
+  EXPECT_EQ(x.join("a").member, b.member);
 }
 
 TEST(member_coordinator, nobody_waits_for_long_for_a_member_without_a_ticket_either) {
@@ -203,12 +235,14 @@ TEST(member_coordinator, a_round_ends_by_time_and_with_the_stop) {
   x.now += milliseconds{10'000};
   x.rule.on_time(x.now);
   EXPECT_EQ(x.parameters(), floats{2});
+  const auto b = x.join("b");
+  const auto ticket = x.pull(b).ticket;
   EXPECT_EQ(x.hand_in(a, {6}), member_verdict::held);
-  const auto ticket = x.pull(a).ticket;
+  EXPECT_EQ(x.pull(a).verdict, work_verdict::wait) << "one model of each in a round";
   x.rule.stop();
   EXPECT_EQ(x.parameters(), floats{6});
   EXPECT_EQ(x.pull(a).verdict, work_verdict::over);
-  EXPECT_EQ(x.take(a, ticket, {1}).verdict, member_verdict::refused);
+  EXPECT_EQ(x.take(b, ticket, {1}).verdict, member_verdict::refused);
 }
 
 TEST(member_coordinator, goes_on_from_what_it_saved_as_one_that_never_stopped) {

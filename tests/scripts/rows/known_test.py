@@ -129,6 +129,13 @@ class KnownRows(JobTest):
             self.write("bad.json", text)
             self.assertIn(wanted, self.refused(65, "data.table=bad.json")["what"])
         self.refused(66, "data.table=none.json")
+        self.write("numbers.csv", text_of(row | {"kind": str(i % 2)} for i, row in enumerate(self.rows)))
+        self.troupe("data", "convert", "numbers.csv", "-o", "numbers.safetensors", "--targets", "numbers",
+                    "--target", "kind", "--ignore", "city", "--ignore", "size")
+        self.table(*NUMBERS, 'data.ignore=["city", "size"]', name="one.json")
+        error = self.refused(65, "data.file=numbers.safetensors", "data.table=one.json", "data.missing=error",
+                             "data.categorical=[]", "model.loss=squared")
+        self.assertIn("has classes to learn, these rows have numbers", error["what"])
         self.train("first")
         error = self.refused(78, "data.table=table.json", "model.start_from=first/model.safetensors")
         self.assertIn("data.table", error["where"])
