@@ -222,8 +222,8 @@ using local_node_actor = node_actor::extend_with<reports_actor>::extend<
 using links_actor = caf::typed_actor<
   // The process at the other end, and its actors. With another incarnation that process joins anew.
   caf::reacts_to<introduction>,
-  // The run is over.
-  caf::reacts_to<farewell>,
+  // The run is over. Answered by whoever is then about to end; else there is no answer of use.
+  caf::replies_to<farewell>::with<atom::stop>,
   // Is this process alive? Another process asks when a newcomer claims this one's name.
   caf::replies_to<caf::ping_atom>::with<caf::pong_atom>>;
 

@@ -1,6 +1,7 @@
 #include "actors/net/gate/hello.hpp"
 
 #include "actors/net/socket/tls_session.hpp"
+#include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -57,9 +58,14 @@ constexpr std::array truth_fields{
 constexpr std::array verdict_names{std::pair{verdict_kind::admitted, "admitted"},
                                    std::pair{verdict_kind::later, "later"},
                                    std::pair{verdict_kind::refused, "refused"}};
-constexpr std::array refusal_codes{refusal_code::finished, refusal_code::unavailable,
-                                   refusal_code::agree_first, refusal_code::mismatch,
-                                   refusal_code::no_permission};
+
+/// A run that failed is refused with its failure's code.
+bool is_refusal_code(const json& x) {
+  const auto is = [&x](auto code) { return x == static_cast<int>(code); };
+  return is(refusal_code::finished) || is(refusal_code::agree_first) ||
+         std::ranges::any_of(name_table<failure_code>::entries,
+                             [&is](const auto& entry) { return is(entry.first); });
+}
 
 /// True if every field is there. Another protocol may have other fields: then reads the known ones.
 bool read_facts(const json& object, process_facts& facts) {
@@ -106,11 +112,9 @@ bool read_answer(const json& object, verdict& answer) {
   if (reason == object.end() || !reason->is_string() || code == object.end())
     return false;
   answer.reason = printable_text(reason->get<std::string>().substr(0, reason_bytes_max));
-  const auto* found = std::ranges::find_if(
-    refusal_codes, [&](refusal_code x) { return *code == static_cast<int>(x); });
-  if (found == refusal_codes.end())
+  if (!is_refusal_code(*code))
     return false;
-  answer.code = *found;
+  answer.code = static_cast<refusal_code>(code->get<int>());
   return true;
 }
 

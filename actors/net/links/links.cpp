@@ -22,6 +22,10 @@ process_identity identity_of(const process_facts& x) {
   return {x.process, x.life};
 }
 
+std::string failed_run(const std::string& reason) {
+  return "the director ended the run: " + reason;
+}
+
 } // namespace
 
 local_links_actor::behavior_type links_state::make_behavior(const links_options& options) {
@@ -42,7 +46,7 @@ local_links_actor::behavior_type links_state::make_behavior(const links_options&
     },
     [this](const gate_event& news) { std::visit([this](const auto& x) { take(x); }, news.what); },
     [this](const introduction& news) { on_introduction(news); },
-    [this](const farewell& news) { on_farewell(news); },
+    [this](const farewell& news) { return on_farewell(news); },
     [](caf::ping_atom) { return caf::pong_atom_v; },
     [this](const standing& news) { on_standing(news); },
     [this](atom::stop, const farewell& news) { return on_stop(news); },
@@ -201,6 +205,7 @@ void links_state::on_introduction(const introduction& news) {
 
 void links_state::link(const introduction& news, opened&& connection) {
   const auto& peer = news.who.name;
+  lost_at_.erase(peer);
   auto& here = linked_[peer] = {news, connection.news.own_incarnation, std::move(connection.hold)};
   here.peer.who.life = connection.news.peer.life;
   if (!connection.shown) // else on_shown monitors it
@@ -272,9 +277,12 @@ void links_state::lose(const std::string& peer) {
   names_.on_lost(peer);
   if (options_.carrying)
     options_.carrying->close(peer);
+  if (untold_.contains(peer))
+    options_.gate.dial_again(peer);
   confirm_end();
   if (is_over_)
     return;
+  lost_at_[peer] = self_->clock().now();
   say("the link with " + peer + " is lost");
   if (peer == director_name_ && watch_)
     watch_->on_lost(self_->clock().now());
@@ -284,27 +292,45 @@ void links_state::lose(const std::string& peer) {
 // ---- the end ----
 
 // Only the director may end the run: a farewell of another process is ignored.
-void links_state::on_farewell(const farewell& news) {
+atom::stop links_state::on_farewell(const farewell& news) {
   const auto director = linked_.find(director_name_);
-  if (director == linked_.end() || director->second.peer.links.address() != self_->current_sender())
-    return;
-  end(news.code, news.code == 0 ? news.reason : "the director ended the run: " + news.reason);
+  if (director != linked_.end() && director->second.peer.links.address() == self_->current_sender())
+    end(news.code, news.code == 0 ? news.reason : failed_run(news.reason));
+  return atom::stop_v;
 }
 
 caf::typed_response_promise<atom::stop> links_state::on_stop(const farewell& news) {
   is_over_ = true;
-  if (news.code == 0)
-    options_.gate.close(run_is_over("the run is " + news.reason));
-  for (const auto& [who, there] : linked_)
-    self_->send(there.peer.links, news);
+  options_.gate.close(news.code == 0
+                        ? run_is_over("the run is " + news.reason)
+                        : verdict{verdict_kind::refused, failed_run(news.reason),
+                                  static_cast<refusal_code>(news.code)});
+  const auto now = self_->clock().now();
+  for (const auto& [peer, when] : lost_at_)
+    if (now - when < lost_lately)
+      untold_.insert(peer);
+  for (const auto& entry : linked_)
+    tell(entry.first, news);
   stopping_ = self_->make_response_promise<atom::stop>();
   const auto promise = stopping_;
   confirm_end();
   return promise;
 }
 
+// A link may be gone without either end having noticed: who does not answer is dialled when the link is lost.
+void links_state::tell(const std::string& peer, const farewell& news) {
+  untold_.insert(peer);
+  self_->request(linked_.at(peer).peer.links, lost_lately, news)
+    .then(
+      [this, peer](atom::stop) {
+        untold_.erase(peer);
+        confirm_end();
+      },
+      [](const caf::error&) {});
+}
+
 void links_state::confirm_end() {
-  if (stopping_.pending() && linked_.empty())
+  if (stopping_.pending() && linked_.empty() && untold_.empty())
     stopping_.deliver(atom::stop_v);
 }
 
@@ -383,8 +409,10 @@ void links_state::take(const visitor_news& news) {
 
 void links_state::take(const refused_news& news) {
   const auto& [peer, why, was_dialled] = news.what;
-  if (is_over_)
-    return;
+  if (is_over_) {
+    untold_.erase(peer);
+    return confirm_end();
+  }
   if (ends_process(news.what, options_.plan, options_.own_name))
     return end(static_cast<uint8_t>(why.code), why.reason);
   tell_of_trouble(self_, director_, options_.plan, peer,

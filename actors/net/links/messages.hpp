@@ -30,7 +30,7 @@ using local_links_actor = links_actor::extend_with<standing_actor>::extend<
   caf::reacts_to<gate_event>,
   // The node and, if it is here, the director of this process. Sent once, before all else.
   caf::reacts_to<local_node_actor, director_actor>,
-  // Sends all other processes a farewell; answered when they have gone.
+  // Sends all other processes a farewell; answered when they know and have gone.
   caf::replies_to<atom::stop, farewell>::with<atom::stop>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
@@ -53,7 +53,7 @@ struct introduction {
 
 TROUPE_INSPECTED(introduction);
 
-/// The director's links -> all others: the run is over.
+/// The director's links -> all others: the run is over. Who cannot be reached just then learns it from the gate.
 struct farewell {
   uint8_t code = 0;   ///< a failure_code; 0: it ended well
   std::string reason; ///< in words

@@ -20,7 +20,7 @@ import numpy
 sys.path.insert(0, f"{sys.path[0]}/..")
 from cluster_run import Cluster, Node, free_ports, timeouts
 from command import CommandTest, main, rows_of_csv
-from patience import HANG
+from patience import HANG, SLOWNESS
 from secured_cluster import make_certificates, tls_text
 from thing_rows import COLUMNS, JOB_OF_THINGS, text_of, things
 
@@ -283,6 +283,24 @@ class HomeRows(CommandTest):
                              cluster.messages())
             self.assertNotIn("start the director", cluster.messages())
 
+    def test_a_run_that_fails_while_no_process_has_a_link_is_over_for_all(self):
+        self.usual_rows()
+        shapes = [("left", 1, 0, True), ("main", 1, 1, True), ("up", 1, 0, True), ("right", 1, 0, False)]
+        with self.cluster(self.nodes(*shapes), 100_000, 50, join=4) as cluster:
+            self.assertTrue(cluster.wait_for_epoch(20), cluster.messages())
+            cluster.processes["up"].signal(signal.SIGKILL)
+            self.assertTrue(cluster.wait_until(lambda: "waiting for node up" in cluster.messages()), cluster.messages())
+            frozen = [cluster.processes[name] for name in ("left", "main", "right")]
+            for process in frozen:
+                process.signal(signal.SIGSTOP)
+            time.sleep(5 * SLOWNESS)  # all links are lost, and the deadline passes
+            for process in frozen:
+                process.signal(signal.SIGCONT)
+            self.assertIn("no process with the rows of up", cluster.result()["error"]["what"])
+            self.assertEqual(cluster.exit_codes(), {"main": 69, "left": 69, "up": -signal.SIGKILL, "right": 69},
+                             cluster.messages())
+            self.assertNotIn("start the director", cluster.messages())
+
     def test_members_train_at_home_and_are_merged_whoever_is_killed(self):
         self.share("north.csv", things(900, 1), "main")
         self.share("south.csv", things(230, 2, ["Rome"], ["cat", "dog"]), "left")
@@ -363,9 +381,9 @@ class HomeRows(CommandTest):
             self.assertNotIn(row["size"].encode(), said)
             raw = [float(row["size"]), *(float(row["city"] == city) for city in ("Bergen", "Oslo", "Rome")), float(row["weight"])]
             raw, mean, deviation = (numpy.array(x, numpy.float32) for x in (raw, learned["mean"], learned["deviation"]))
-            for numbers in (raw, (raw - mean) / deviation):
-                self.assertNotIn(numbers[:2].tobytes(), said)
-                self.assertNotIn(numbers[-2:].tobytes(), said)
+            scaled = (raw - mean) / deviation
+            for numbers in (raw[:2], scaled[:2], scaled[-2:]):  # the last two raw ones are small whole numbers
+                self.assertNotIn(numbers.tobytes(), said)
 
     def test_secured_nodes(self):
         self.usual_rows()

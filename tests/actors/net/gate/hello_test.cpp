@@ -57,8 +57,10 @@ TEST(hello, another_protocol_is_understood_as_far_as_to_refuse_it) {
 }
 
 TEST(hello, a_run_that_is_over_says_so_to_who_could_have_taken_part) {
-  const auto over = run_is_over("the run is finished");
-  for (const bool is_dialled : {true, false}) {
+  for (const auto& [over, is_dialled] :
+       {std::pair{run_is_over("the run is finished"), true},
+        std::pair{run_is_over("the run is finished"), false},
+        std::pair{verdict{verdict_kind::refused, "the run failed: the disk is full", refusal_code{74}}, true}}) {
     pair_of_greetings x;
     (is_dialled ? x.a : x.b).refuse_all(over);
     carry(x.b, x.a);
@@ -112,7 +114,7 @@ TEST(hello, nothing_a_stranger_sends_does_harm) {
   }
   for (const auto* text : {"[[[[[[[[", R"({"troupe":-1})", R"({"troupe":1e999})", "null", "\xff",
                            R"({"answer":7})", R"({"answer":{"verdict":"refused"}})",
-                           R"({"answer":{"verdict":"refused","reason":"x","exit_code":1}})"})
+                           R"({"answer":{"verdict":"refused","reason":"x","exit_code":3}})"})
     EXPECT_FALSE(read_hello(text)) << text;
 }
 
