@@ -67,20 +67,23 @@ void gate_loop::post(std::function<void(gate_loop&)> command) {
 void gate_loop::run() {
   ::prctl(PR_SET_NAME, "troupe-gate"); // so that people see what strangers cost
   for (;;) {
-    carry_out_commands();
-    {
-      const std::lock_guard guard{mutex_};
-      if (is_stopping_)
-        return;
-    }
+    const bool is_stopping = carry_out_commands();
     const auto now = clock_now();
     drop_overdue(now);
-    begin_due_dials(now);
+    if (is_stopping) {
+      // Closed now, a connection with unread bytes takes a refusal back that the peer has not read yet.
+      std::erase_if(connections_, [](const auto& x) { return x.second.at != stage::lingering; });
+      if (connections_.empty())
+        return;
+      accepts_from_ = moment::max();
+    } else {
+      begin_due_dials(now);
+    }
     wait(now);
   }
 }
 
-void gate_loop::carry_out_commands() {
+bool gate_loop::carry_out_commands() {
   uint64_t calls = 0;
   [[maybe_unused]] const auto count = ::read(waker_->get(), &calls, sizeof calls);
   std::vector<std::function<void(gate_loop&)>> commands;
@@ -90,6 +93,8 @@ void gate_loop::carry_out_commands() {
   }
   for (const auto& command : commands)
     command(*this);
+  const std::lock_guard guard{mutex_};
+  return is_stopping_;
 }
 
 void gate_loop::wait(moment now) {

@@ -51,6 +51,7 @@ struct gate_connection {
 class gate_loop {
 public:
   gate_loop(gate_options options, owned_socket listener);
+  /// Waits until refused peers have closed, for 1 s at most.
   ~gate_loop();
 
   void start(std::function<void(gate_news)> tell);
@@ -81,7 +82,8 @@ private:
   using stage = gate_connection::stage;
 
   void run();
-  void carry_out_commands();
+  /// True once it is to stop.
+  bool carry_out_commands();
   void wait(moment now);
 
   void begin_due_dials(moment now);

@@ -205,7 +205,7 @@ void links_state::on_introduction(const introduction& news) {
 
 void links_state::link(const introduction& news, opened&& connection) {
   const auto& peer = news.who.name;
-  lost_at_.erase(peer);
+  stopping_.others.on_linked(peer);
   auto& here = linked_[peer] = {news, connection.news.own_incarnation, std::move(connection.hold)};
   here.peer.who.life = connection.news.peer.life;
   if (!connection.shown) // else on_shown monitors it
@@ -277,12 +277,12 @@ void links_state::lose(const std::string& peer) {
   names_.on_lost(peer);
   if (options_.carrying)
     options_.carrying->close(peer);
-  if (untold_.contains(peer))
+  if (stopping_.others.waits_for(peer))
     options_.gate.dial_again(peer);
   confirm_end();
   if (is_over_)
     return;
-  lost_at_[peer] = self_->clock().now();
+  stopping_.others.on_lost(peer, self_->clock().now());
   say("the link with " + peer + " is lost");
   if (peer == director_name_ && watch_)
     watch_->on_lost(self_->clock().now());
@@ -301,37 +301,30 @@ atom::stop links_state::on_farewell(const farewell& news) {
 
 caf::typed_response_promise<atom::stop> links_state::on_stop(const farewell& news) {
   is_over_ = true;
-  options_.gate.close(news.code == 0
-                        ? run_is_over("the run is " + news.reason)
-                        : verdict{verdict_kind::refused, failed_run(news.reason),
-                                  static_cast<refusal_code>(news.code)});
-  const auto now = self_->clock().now();
-  for (const auto& [peer, when] : lost_at_)
-    if (now - when < lost_lately)
-      untold_.insert(peer);
-  for (const auto& entry : linked_)
-    tell(entry.first, news);
-  stopping_ = self_->make_response_promise<atom::stop>();
-  const auto promise = stopping_;
+  options_.gate.close(news.code == 0 ? run_is_over("the run is " + news.reason)
+                                     : verdict{verdict_kind::refused, failed_run(news.reason),
+                                               static_cast<refusal_code>(news.code)});
+  stopping_.others.begin(self_->clock().now());
+  stopping_.answer = self_->make_response_promise<atom::stop>();
+  for (const auto& [peer, there] : linked_) {
+    stopping_.others.tell(peer);
+    self_->request(there.peer.links, lost_lately, news)
+      .then(
+        [this, who = peer](atom::stop) {
+          stopping_.others.on_told(who);
+          confirm_end();
+        },
+        [](const caf::error&) {});
+  }
+  const auto promise = stopping_.answer;
   confirm_end();
   return promise;
 }
 
-// A link may be gone without either end having noticed: who does not answer is dialled when the link is lost.
-void links_state::tell(const std::string& peer, const farewell& news) {
-  untold_.insert(peer);
-  self_->request(linked_.at(peer).peer.links, lost_lately, news)
-    .then(
-      [this, peer](atom::stop) {
-        untold_.erase(peer);
-        confirm_end();
-      },
-      [](const caf::error&) {});
-}
-
+// Who does not answer is dialled when its link is lost.
 void links_state::confirm_end() {
-  if (stopping_.pending() && linked_.empty() && untold_.empty())
-    stopping_.deliver(atom::stop_v);
+  if (stopping_.answer.pending() && linked_.empty() && stopping_.others.is_over())
+    stopping_.answer.deliver(atom::stop_v);
 }
 
 void links_state::on_tick() {
@@ -410,7 +403,7 @@ void links_state::take(const visitor_news& news) {
 void links_state::take(const refused_news& news) {
   const auto& [peer, why, was_dialled] = news.what;
   if (is_over_) {
-    untold_.erase(peer);
+    stopping_.others.on_told(peer);
     return confirm_end();
   }
   if (ends_process(news.what, options_.plan, options_.own_name))

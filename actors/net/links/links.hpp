@@ -23,6 +23,7 @@
 #include "actors/net/links/messages.hpp"
 #include "coordinators/links/dial_clock.hpp"
 #include "coordinators/links/director_watch.hpp"
+#include "coordinators/links/end_notice.hpp"
 #include "coordinators/links/name_registry.hpp"
 #include "coordinators/links/rate_limit.hpp"
 #include "coordinators/membership/cluster_plan.hpp"
@@ -34,7 +35,6 @@
 
 #include <functional>
 #include <map>
-#include <set>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,10 +59,6 @@ inline constexpr milliseconds rejoin_delay{200};
 
 /// Time before a peer that refused is dialled again: people must repair it first.
 inline constexpr milliseconds refused_dial_delay{2'000};
-
-/// A peer that was lost this long before the end may dial again within the time of the farewell: it is told then. Who was
-/// lost earlier than this is away.
-inline constexpr milliseconds lost_lately{2'000};
 
 /// Time between two lines about strangers for one reason; the others are only counted.
 inline constexpr milliseconds stranger_line_interval{1'000};
@@ -142,7 +138,6 @@ private:
   void say(const std::string& line);
   void say_of_strangers(const std::string& what, const std::string& why);
   void end(uint8_t code, const std::string& reason, const std::string& hint = {});
-  void tell(const std::string& peer, const farewell& news);
   void confirm_end();
 
   local_links_actor::pointer self_;
@@ -162,10 +157,11 @@ private:
   bool is_out_ = false;                    ///< taken out by the director, and not back yet
   std::string work_;                       ///< as said last
   std::map<std::string, moment> dials_at_; ///< of peers that have refused
-  std::map<std::string, moment> lost_at_;  ///< of peers that are not linked again
-  std::set<std::string> untold_;           ///< at the end: who does not know yet that the run is over
   bool is_over_ = false;
-  caf::typed_response_promise<atom::stop> stopping_;
+  struct {
+    end_notice others; ///< who they are that have to know it
+    caf::typed_response_promise<atom::stop> answer;
+  } stopping_;
 };
 
 local_links_actor::behavior_type links(self_pointer<local_links_actor, links_state> self,

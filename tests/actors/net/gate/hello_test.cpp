@@ -60,7 +60,9 @@ TEST(hello, a_run_that_is_over_says_so_to_who_could_have_taken_part) {
   for (const auto& [over, is_dialled] :
        {std::pair{run_is_over("the run is finished"), true},
         std::pair{run_is_over("the run is finished"), false},
-        std::pair{verdict{verdict_kind::refused, "the run failed: the disk is full", refusal_code{74}}, true}}) {
+        std::pair{
+          verdict{verdict_kind::refused, "the run failed: the disk is full", refusal_code{74}},
+          true}}) {
     pair_of_greetings x;
     (is_dialled ? x.a : x.b).refuse_all(over);
     carry(x.b, x.a);
