@@ -46,7 +46,7 @@ function(troupe_example_test name)
   add_test(NAME example_${name} COMMAND ${TROUPE_PYTHON} -B ${here}/scripts/examples_test.py ${ARGN})
 endfunction()
 if(TROUPE_BUILD_EXAMPLES)
-  foreach(name IN ITEMS collectives digits gradients_coordinator parameters_coordinator embed estimator
+  foreach(name IN ITEMS collectives digits embed estimator
                         linear_regression_parallel online row_supply)
     troupe_example_test(${name} program $<TARGET_FILE:example_${name}> ${examples}/${name}.cpp)
   endforeach()
@@ -100,11 +100,17 @@ if(TROUPE_BUILD_COMMAND)
     troupe_example_test(own_optimizer kinds $<TARGET_FILE:example_own_optimizer> optimizer.kind=lion
                         optimizer.learning_rate=0.001)
     troupe_example_test(own_metric kinds $<TARGET_FILE:example_own_metric> "training.metrics=[\"top-3\", \"auc\"]")
+    troupe_example_test(own_loss kinds $<TARGET_FILE:example_own_loss> optimizer.schedule.kind=saw
+                        optimizer.schedule.period=40 model.activation=softsign training.stop_rule=level
+                        training.strategy=parameters merge.rule=nearest)
     troupe_example_test(embedded_node embedded ${troupe} $<TARGET_FILE:example_embedded_node>
                         ${examples}/cluster/embedded_node.cpp)
     troupe_example_test(own_rows own_rows ${troupe} $<TARGET_FILE:example_own_rows>
                         ${examples}/cluster/own_rows.cpp)
-    troupe_example_test(gardens gardens $<TARGET_FILE:example_gardens> ${examples}/cluster/gardens.cpp)
+    foreach(file gardens averaged_gardens)
+      troupe_example_test(${file} gardens ${troupe} $<TARGET_FILE:example_gardens> ${examples}/cluster/gardens.cpp
+                          ${examples}/cluster/${file}.toml)
+    endforeach()
   endif()
   if(TROUPE_INSTALL)
     add_test(NAME consumer COMMAND ${here}/scripts/package/consumer_test.sh ${PROJECT_SOURCE_DIR}

@@ -1,8 +1,11 @@
 #include "actors/embed/coordinator.hpp"
 
+#include "coordinators/job/federated_job.hpp"
+#include "coordinators/job/training_modes.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "data/text/checksum.hpp"
 #include "models/base/arithmetic.hpp"
+#include "models/base/own_copy.hpp"
 #include "models/kinds/optimizer_kinds.hpp"
 
 #include <algorithm>
@@ -100,8 +103,11 @@ caf::result<member_work> coordinator_state::on_pull(const membership& who) {
 update_report coordinator_state::on_update(const member_update& news) {
   if (!news.values.intact()) // its ticket stays open: the member may send it again
     return {member_verdict::refused, "the update was damaged on its way", 0, rule_->version()};
-  auto report = rule_->take(news.who, news.ticket, news.values.values(), news.sample_count,
-                            self_->clock().now());
+  const auto& values = news.values;
+  const bool is_whole = values.size() == values.storage().size();
+  auto report =
+    rule_->take(news.who, news.ticket, is_whole ? values.storage() : own_copy(values.values()),
+                news.sample_count, self_->clock().now());
   settle();
   return report;
 }
@@ -297,6 +303,66 @@ coordinator_actor::behavior_type coordinate(self_pointer<coordinator_actor, coor
                                             const coordinator_options& options) {
   guard(self);
   return self->state.make_behavior(options);
+}
+
+// ---- From a job ----
+
+namespace {
+
+void refuse(const std::string& key, const std::string& why) {
+  throw failure(failure_code::bad_job, "a coordinator of an application " + why, key,
+                "use training.strategy = \"gradients\" or \"parameters\"");
+}
+
+/// How models become one: one of each member makes a round.
+parameters_coordinator_options merging_of(const job& resolved) {
+  const auto rounds = local_rounds_of(resolved);
+  if (rounds.elastic_alpha)
+    refuse("merge.elastic_alpha", "keeps no models of its members");
+  parameters_coordinator_options result;
+  result.merge = rounds.merge;
+  result.outer = rounds.outer;
+  result.trigger = round_trigger::distinct;
+  result.threshold = rounds.member_count;
+  return result;
+}
+
+/// How gradients become steps.
+asynchronous_options steps_of(const job& resolved, const model& network) {
+  auto result = asynchronous_of(resolved);
+  result.gradients.layout = network.layout();
+  result.gradients.frozen = network.frozen();
+  if (result.consistency.mode == consistency_kind::synchronous) {
+    result.consistency.mode = consistency_kind::half_synchronous;
+    result.consistency.first_count = *resolved.training.replicas;
+  }
+  return result;
+}
+
+} // namespace
+
+coordinator_options coordinator_of_job(const job& resolved, const model& network) {
+  if (is_federated(resolved.training))
+    refuse("training.strategy", "has members with rows of their own, no simulated clients");
+  if (scope_of(resolved.optimizer.kind) != optimizer_scope::element_wise)
+    refuse("optimizer.kind", "needs a rule that works element by element");
+  const bool merges = resolved.training.strategy == strategy_kind::parameters;
+  coordinator_options result;
+  result.name = resolved.name;
+  if (merges)
+    result.members.rule = merging_of(resolved);
+  else
+    result.members.rule = steps_of(resolved, network);
+  result.members.members_min = merges ? *resolved.training.members : *resolved.training.replicas;
+  if (const auto& start = resolved.model.start) {
+    result.initial = start->parameters;
+  } else {
+    const buffer initial{network.layout().size()};
+    network.initialize(resolved.seed, initial.values());
+    result.initial = initial;
+  }
+  result.checkpoint_every = resolved.checkpoint.every_steps;
+  return result;
 }
 
 } // namespace troupe

@@ -20,7 +20,9 @@
 #include "actors/base/guard.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
 #include "actors/run/configure.hpp"
+#include "coordinators/job/job.hpp"
 #include "coordinators/members/member_coordinator.hpp"
+#include "models/network/model.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -53,6 +55,14 @@ struct coordinator_options {
   /// A checkpoint that was due could not be written: called in the actor, each time. Null: nobody hears of it.
   std::function<void(const failure&)> on_problem{};
 };
+
+/// The coordinator that a resolved job describes: strategy "gradients" with its consistency ("synchronous": each step is
+/// of one gradient of each replica), or "parameters" with its merge rule, one model of each member a round. The model
+/// begins as the job's seed says. Before as many members as the job has replicas, or members, have joined nobody gets
+/// work. Checkpoints come every `checkpoint.every_steps` versions, once the caller adds a store.
+///
+/// Throws failure(bad_job) for federated training, elastic averaging and solvers, which have no such members.
+coordinator_options coordinator_of_job(const job& resolved, const model& network);
 
 class coordinator_state {
 public:

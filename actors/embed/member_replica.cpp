@@ -94,30 +94,26 @@ void member_replica_state::on_work(const member_work& work) {
   case work_verdict::go:
     if (!work.parameters.intact() || work.parameters.size() != place_->parameter_count)
       return ask_again_later(); // it gets the same work again
+    delay_ = {};
     return send(update_of(work));
   }
 }
 
+// The next question goes right behind the update: whoever does not answer the one does not answer the other.
 void member_replica_state::send(const member_update& update) {
   self_->request(options_.coordinator, options_.timeout, update)
-    .then([this](const update_report& report) { on_report(report); },
-          [this](const caf::error&) { ask_again_later(); });
+    .then([this](const update_report& report) { on_report(report); }, [](const caf::error&) {});
+  go_on();
 }
 
 void member_replica_state::on_report(const update_report& report) {
-  if (report.verdict == member_verdict::refused && ++refused_in_row_ == refusals_max)
+  refused_in_row_ = report.verdict == member_verdict::refused ? refused_in_row_ + 1 : 0;
+  if (refused_in_row_ == refusals_max)
     throw failure(failure_code::bad_data,
                   "the coordinator refused " + std::to_string(refusals_max) +
                     " updates in a row: " + report.reason,
                   options_.name,
                   "look for values in its rows that are not finite, or far from others'");
-  if (report.verdict == member_verdict::join_again)
-    place_.reset();
-  if (report.verdict == member_verdict::refused || report.verdict == member_verdict::join_again)
-    return ask_again_later();
-  delay_ = {};
-  refused_in_row_ = 0;
-  self_->send(self_, atom::tick_v); // other messages come between
 }
 
 batch member_replica_state::next_batch() {
@@ -163,6 +159,21 @@ replicate(self_pointer<member_replica_actor, member_replica_state> self,
           const replica_of_rows& options) {
   guard(self);
   return self->state.make_behavior(options);
+}
+
+replica_of_rows replica_of_job(const job& resolved, const coordinator_actor& main,
+                               const std::string& name, std::shared_ptr<const model> network,
+                               std::shared_ptr<const row_source> rows) {
+  replica_of_rows result;
+  result.coordinator = main;
+  result.name = name;
+  result.network = std::move(network);
+  result.rows = std::move(rows);
+  result.batch_size = resolved.training.batch_size;
+  result.seed = resolved.seed;
+  result.local_steps = resolved.training.local_steps.value_or(1);
+  result.optimizer = resolved.optimizer;
+  return result;
 }
 
 } // namespace troupe

@@ -15,6 +15,7 @@
 
 #include "actors/base/guard.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
+#include "coordinators/job/job.hpp"
 #include "coordinators/modes/gradients_coordinator.hpp"
 #include "data/training_rows/row_source.hpp"
 #include "models/network/model.hpp"
@@ -40,6 +41,11 @@ struct replica_of_rows {
   optimizer_options optimizer{}; ///< models: begins anew from each main model
   milliseconds timeout{10'000};  ///< of a question; longer than the coordinator's `wait_max`
 };
+
+/// A member that trains as a resolved job says: batches, seed, local steps, optimizer. See coordinator_of_job.
+replica_of_rows replica_of_job(const job& resolved, const coordinator_actor& main,
+                               const std::string& name, std::shared_ptr<const model> network,
+                               std::shared_ptr<const row_source> rows);
 
 using member_replica_actor = caf::typed_actor<caf::reacts_to<atom::tick>>;
 

@@ -1,7 +1,5 @@
 #include "coordinators/members/member_coordinator.hpp"
 
-#include "models/base/own_copy.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -205,7 +203,7 @@ member_task member_coordinator::pull(const membership& who, moment now) {
 }
 
 update_report member_coordinator::take(const membership& who, uint64_t ticket,
-                                       std::span<const float> values, uint64_t sample_count,
+                                       const const_buffer& values, uint64_t sample_count,
                                        moment now) {
   now_ = now;
   auto* x = find(who);
@@ -230,8 +228,7 @@ update_report member_coordinator::take(const membership& who, uint64_t ticket,
 }
 
 update_report member_coordinator::take_gradient(uint64_t member, uint64_t ticket,
-                                                std::span<const float> values,
-                                                uint64_t sample_count) {
+                                                const const_buffer& values, uint64_t sample_count) {
   const auto pushed = gradients_->push(member, ticket, values, sample_count);
   release(pushed.released);
   update_report result{member_verdict::applied, {}, pushed.decision.staleness, version()};
@@ -247,9 +244,9 @@ update_report member_coordinator::take_gradient(uint64_t member, uint64_t ticket
   return result;
 }
 
-update_report member_coordinator::take_model(uint64_t member, std::span<const float> values,
+update_report member_coordinator::take_model(uint64_t member, const const_buffer& values,
                                              uint64_t sample_count, moment now) {
-  merge_entry entry{.child = member, .values = own_copy(values), .sample_count = sample_count};
+  merge_entry entry{.child = member, .values = values, .sample_count = sample_count};
   const auto rounds = closed_rounds();
   const auto outcome = models_->add_parameters(std::move(entry), now);
   using enum parameters_verdict;

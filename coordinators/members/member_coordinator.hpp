@@ -100,7 +100,7 @@ public:
   void leave(const membership& who);
   /// Asked twice it gives the same ticket.
   member_task pull(const membership& who, moment now);
-  update_report take(const membership& who, uint64_t ticket, std::span<const float> values,
+  update_report take(const membership& who, uint64_t ticket, const const_buffer& values,
                      uint64_t sample_count, moment now);
   /// Passes over members who held up others for too long, and ends rounds whose time is over.
   void on_time(moment now);
@@ -148,9 +148,9 @@ private:
   void lose(uint64_t member);
   /// The number for a new name; nothing: there are `members_max`.
   std::optional<uint64_t> free_place() const;
-  update_report take_gradient(uint64_t member, uint64_t ticket, std::span<const float> values,
+  update_report take_gradient(uint64_t member, uint64_t ticket, const const_buffer& values,
                               uint64_t sample_count);
-  update_report take_model(uint64_t member, std::span<const float> values, uint64_t sample_count,
+  update_report take_model(uint64_t member, const const_buffer& values, uint64_t sample_count,
                            moment now);
   void release(const std::vector<size_t>& members);
   /// A round has ended, or it has begun: whoever waited may ask.

@@ -56,10 +56,10 @@ pulled_parameters asynchronous_coordinator::pull(size_t trainer) {
 }
 
 pushed_gradient asynchronous_coordinator::push(size_t trainer, uint64_t ticket,
-                                               std::span<const float> gradient_sum,
+                                               const const_buffer& gradient_sum,
                                                uint64_t sample_count) {
   pushed_gradient result;
-  const auto problem = problem_of(parameters(), gradient_sum, sample_count);
+  const auto problem = problem_of(parameters(), gradient_sum.values(), sample_count);
   result.decision =
     problem ? rule_.on_useless(trainer, ticket) : rule_.on_gradient(trainer, ticket);
   if (result.is_void())
@@ -71,7 +71,7 @@ pushed_gradient asynchronous_coordinator::push(size_t trainer, uint64_t ticket,
   if (problem || result.decision.verdict == staleness_verdict::refuse) {
     model_.drop(task);
   } else {
-    model_.take(task, {model_.copy_of(gradient_sum), {}});
+    model_.take(task, {gradient_sum, {}});
     result.verdict =
       result.decision.verdict == staleness_verdict::wait ? gradient_verdict::queued : close();
   }

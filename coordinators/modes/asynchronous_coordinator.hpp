@@ -83,7 +83,7 @@ public:
   pulled_parameters pull(size_t trainer);
 
   /// A trainer hands in a gradient (P), summed over `sample_count` samples.
-  pushed_gradient push(size_t trainer, uint64_t ticket, std::span<const float> gradient_sum,
+  pushed_gradient push(size_t trainer, uint64_t ticket, const const_buffer& gradient_sum,
                        uint64_t sample_count);
 
   /// A trainer is gone or has no rows left: its ticket is void, no other waits for it.

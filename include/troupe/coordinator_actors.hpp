@@ -9,4 +9,5 @@
 #include "actors/embed/coordinator.hpp"
 #include "actors/embed/member_replica.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
+#include "data/disk/blob_store.hpp"
 #include "troupe/coordinators.hpp"

@@ -3,7 +3,7 @@
     examples_test.py program PROGRAM SOURCE.cpp
     examples_test.py embedded TROUPE PROGRAM SOURCE.cpp
     examples_test.py own_rows TROUPE PROGRAM SOURCE.cpp
-    examples_test.py gardens PROGRAM SOURCE.cpp
+    examples_test.py gardens TROUPE PROGRAM SOURCE.cpp GARDENS.toml
     examples_test.py processes PROGRAM SOURCE.cpp
     examples_test.py shell TROUPE SCRIPT.sh
     examples_test.py jobs TROUPE FOLDER
@@ -91,23 +91,32 @@ def check_own_rows(troupe, program, source):
         sys.exit(f"printed:\n{printed}")
 
 
-def check_gardens(program, source):
-    """All in one process; then in three, of which one is killed and started again before there are enough."""
-    iris = ROOT / "examples" / "data" / "iris.csv"
-    check_program(program, source, iris)
-    addresses = [free_address() for _ in range(3)]
+def check_gardens(troupe, program, source, file):
+    """All in one process; then in three over TLS, of which two are killed and started again before there are enough."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(file).read_text(encoding="utf-8").replace("../data/", f"{ROOT}/examples/data/")
+        for address in re.findall(r"127\.0\.0\.1:\d+", text):
+            text = text.replace(address, free_address())
+        (Path(folder) / "gardens.toml").write_text(text, encoding="utf-8")
+        run = subprocess.run([program, "gardens.toml"], cwd=folder, capture_output=True, text=True, check=False)
+        expected = expected_output(Path(source).read_text(encoding="utf-8"))
+        if (run.returncode, run.stdout, run.stderr) != (0, expected, ""):
+            sys.exit(f"alone: exit code {run.returncode}, printed:\n{run.stdout}{run.stderr}")
+        for words in (["ca"], ["issue", "home", "east", "west"]):
+            subprocess.run([troupe, "certs", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        (Path(folder) / "gardens.toml").write_text('[tls]\nca = "ca.pem"\n' + text, encoding="utf-8")
 
-    def start(name):
-        return subprocess.Popen([program, iris, name, *addresses], stdout=subprocess.PIPE, text=True)
-    home, killed = start("home"), start("east")
-    time.sleep(1)  # it may have joined
-    killed.kill()
-    killed.communicate()
-    runs = [home, start("east"), start("west")]
-    printed = "".join(run.communicate(timeout=HANG)[0] for run in runs)
-    codes = [run.returncode for run in runs]
-    if printed != expected_output(Path(source).read_text(encoding="utf-8")) or any(codes):
-        sys.exit(f"exit codes {codes}, printed:\n{printed}")
+        def start(name):
+            return subprocess.Popen([program, "gardens.toml", name], cwd=folder, stdout=subprocess.PIPE, text=True)
+        for killed in (start("home"), start("east")):
+            time.sleep(0.7)  # it may have joined
+            killed.kill()
+            killed.communicate()
+        runs = [start("home"), start("east"), start("west")]
+        printed = "".join(run.communicate(timeout=HANG)[0] for run in runs)
+        codes = [run.returncode for run in runs]
+        if printed != expected or any(codes):
+            sys.exit(f"exit codes {codes}, printed:\n{printed}")
 
 
 class Member:

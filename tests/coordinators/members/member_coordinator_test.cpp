@@ -47,7 +47,7 @@ struct company {
   member_task pull(const membership& who) { return rule.pull(who, now); }
   update_report take(const membership& who, uint64_t ticket, const floats& values,
                      uint64_t samples = 1) {
-    return rule.take(who, ticket, values, samples, now);
+    return rule.take(who, ticket, buffer_of(values), samples, now);
   }
   member_verdict hand_in(const membership& who, const floats& values) {
     return take(who, pull(who).ticket, values).verdict;

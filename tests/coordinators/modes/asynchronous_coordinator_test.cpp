@@ -43,7 +43,7 @@ struct running {
       pull(i);
   }
   pushed_gradient push(size_t trainer, const floats& gradient, uint64_t samples = 1) {
-    return coordinator.push(trainer, tickets[trainer], gradient, samples);
+    return coordinator.push(trainer, tickets[trainer], test::buffer_of(gradient), samples);
   }
   floats parameters() const { return values_of(coordinator.parameters()); }
 
@@ -280,7 +280,7 @@ TEST(asynchronous_coordinator, has_nothing_to_give_before_it_has_parameters) {
   x.set_parameters(floats{1});
   const auto ticket = x.pull(0).decision.ticket;
   x.set_parameters(floats{2, 3});
-  const auto old = x.push(0, ticket, floats{1}, 1);
+  const auto old = x.push(0, ticket, test::buffer_of({1}), 1);
   EXPECT_EQ(old.decision.verdict, verdict::refuse) << "tickets of other parameters are void";
   EXPECT_EQ(values_of(x.pull(0).parameters), (floats{2, 3}));
 }
@@ -294,7 +294,7 @@ TEST(asynchronous_coordinator, gradients_that_wait_for_others_are_saved_and_comp
   asynchronous_coordinator x{options};
   x.set_parameters(floats{1, 2});
   const auto hand_in = [](asynchronous_coordinator& to, size_t trainer, const floats& gradient) {
-    return to.push(trainer, to.pull(trainer).decision.ticket, gradient, 2);
+    return to.push(trainer, to.pull(trainer).decision.ticket, test::buffer_of(gradient), 2);
   };
   hand_in(x, 0, {4, 1});
   hand_in(x, 1, {-1, 3});
