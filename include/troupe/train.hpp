@@ -1,4 +1,5 @@
-// Training in the application's own actor system: `train` blocks until the run has ended, `company` is the same in steps.
+// Training in the application's own actor system: `train` blocks until the run has ended; `start_training` returns at
+// once, and tells an actor; `company` is the same in steps.
 //
 //   caf::actor_system_config config;
 //   troupe::configure(config);           // Troupe's message types and scheduler
@@ -20,7 +21,9 @@
 #include "actors/run/job_data.hpp"
 #include "actors/run/model_writer.hpp"
 #include "actors/run/train.hpp"
+#include "actors/run/training_run.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
+#include "data/disk/blob_store.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/prepare.hpp"
