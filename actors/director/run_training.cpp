@@ -37,6 +37,17 @@ watched_figure watch_by(const run_history& history, const director_rule_options&
   };
 }
 
+/// What rules of results have seen, as the history has it.
+std::vector<seen_result> seen_since(uint64_t version, const checkpoint& x,
+                                    const director_rule_options& options) {
+  std::vector<seen_result> result;
+  for (const auto& row : x.history)
+    if (row.steps >= version && options.plan.schedules_evaluation(row.steps))
+      result.push_back({row.steps, watched_of(row, figure_watched(options))
+                                     .value_or(std::numeric_limits<double>::quiet_NaN())});
+  return result;
+}
+
 director_memory memory_of(const checkpoint& x, const director_rule_options& options) {
   director_memory memory;
   memory.version = x.version;
@@ -48,11 +59,11 @@ director_memory memory_of(const checkpoint& x, const director_rule_options& opti
   }
   memory.stop = stop_rule{options.stop, x.stop.best_loss, x.stop.best_version,
                           static_cast<size_t>(x.stop.waited)};
-  memory.plateau = {
-    options.plateau,
-    stop_rule{
-      {}, x.plateau.best_loss, x.plateau.best_version, static_cast<size_t>(x.plateau.waited)},
-    x.reductions};
+  memory.stop.recall(seen_since(0, x, options));
+  stop_rule watch{
+    {}, x.plateau.best_loss, x.plateau.best_version, static_cast<size_t>(x.plateau.waited)};
+  watch.recall(seen_since(x.reductions.empty() ? 0 : x.reductions.back() + 1, x, options));
+  memory.plateau = {options.plateau, watch, x.reductions};
   if (x.best_parameters)
     memory.best = best_version{x.best_version, x.best_loss};
   return memory;

@@ -1,6 +1,7 @@
 #include "actors/run/model_writer.hpp"
 
 #include "actors/run/job_data.hpp"
+#include "coordinators/job/added_values.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "data/disk/atomic_file.hpp"
 #include "data/model_file/safetensors.hpp"
@@ -48,6 +49,18 @@ std::string text_of(size_t parts, const std::vector<layer_cut>& cuts) {
   for (auto cut : cuts)
     text += " " + std::string{name_of(cut)};
   return text;
+}
+
+/// The loss and activations that the application adds, as JSON; empty when there are none.
+std::string added_text(const job& resolved) {
+  auto list = nlohmann::json::array();
+  for (const auto& one : added_values_of(resolved))
+    if (one.table == "loss" || (one.table == "activation" && !resolved.model.own.is_set()))
+      list.push_back({{"table", one.table},
+                      {"kind", one.kind->name},
+                      {"version", one.kind->info.version},
+                      {"options", nlohmann::json::parse(options_text(one.options))}});
+  return list.empty() ? std::string{} : list.dump();
 }
 
 std::string names_of(const std::vector<std::string>& names) {
@@ -119,6 +132,10 @@ std::map<std::string, std::string> model_metadata(const training_result& result)
     metadata["target_scale"] = name_of(scale.kind);
     metadata["target_mean"] = bits_of(scale.mean);
     metadata["target_deviation"] = bits_of(scale.deviation);
+  }
+  if (const auto added = added_text(result.resolved); !added.empty()) {
+    metadata["format"] = "troupe-model-5";
+    metadata["added"] = added;
   }
   if (!result.data->features.empty()) {
     if (!train.is_sparse())

@@ -217,7 +217,7 @@ process::process(caf::actor_system& system, const job& resolved,
     for_shards.whole_rule = make_whole_model_rule(resolved.optimizer, network_->layout());
   else if (scope == optimizer_scope::element_wise)
     for_shards.rule = make_optimizer(resolved.optimizer);
-  for_shards.follows_results = resolved.optimizer.plateau.patience.has_value();
+  for_shards.follows_results = resolved.optimizer.plateau.is_on();
   if (has_server(resolved.training)) {
     trainer_options for_trainers;
     for_trainers.rows = rows;

@@ -82,7 +82,7 @@ public:
     if (model.is_classification())
       result_.matrix.emplace(model.classes.size());
     const auto loss = model.network->loss();
-    const bool has_margins = loss == loss_kind::hinge || loss == loss_kind::squared_hinge;
+    const bool has_margins = gives_margins(loss);
     if (model.is_classification() && model.classes.size() > 1 && !has_margins)
       result_.scores.emplace(model.classes.size());
   }

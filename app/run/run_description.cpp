@@ -320,11 +320,14 @@ private:
     if (kind != schedule_kind::constant)
       result += ", " + std::string{name_of(kind)};
     const auto& plateau = resolved_.optimizer.plateau;
-    return result +
-           (plateau.patience
-              ? fmt::format(", times {:.6g} where the loss stands still for ", plateau.factor) +
-                  plural(*plateau.patience, "evaluation")
-              : "");
+    if (plateau.is_on())
+      result += fmt::format(", times {:.6g}", plateau.factor);
+    if (plateau.patience)
+      result += " where the loss stands still for " + plural(*plateau.patience, "evaluation");
+    if (is_added(plateau.rule))
+      result += std::string{plateau.patience ? ", or" : ""} + " where " +
+                std::string{name_of(plateau.rule)} + " says so";
+    return result;
   }
 
   std::string memory() const {

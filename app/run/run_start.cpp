@@ -3,6 +3,7 @@
 #include "actors/run/model_writer.hpp"
 #include "actors/run/private_run.hpp"
 #include "actors/run/resuming.hpp"
+#include "coordinators/job/added_values.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
 #include "data/records/history_file.hpp"
@@ -53,9 +54,11 @@ struct resolved_job {
 };
 
 // A job file that was changed by hand may not be a job any more: then its rules are unknown.
-bool has_same_rules(const run_directory& folder, const job& x) {
+bool has_same_rules(const run_directory& folder, job x) {
   try {
-    const auto old = load_job(folder.file(job_file_name), {}, {});
+    auto old = load_job(folder.file(job_file_name), {}, {});
+    settle_added_values(old);
+    settle_added_values(x);
     const stop_rule_options &before = old.training, &now = x.training;
     return old.privacy.epsilon == x.privacy.epsilon && old.privacy.delta == x.privacy.delta &&
            before == now && old.training.evaluate_every == x.training.evaluate_every;
@@ -192,6 +195,7 @@ bool can_go_on(const ended_run& ended, uint64_t last_version) {
     return false;
   const bool by_results = ended.stopped_by == name_of(stop_reason::target_loss) ||
                           ended.stopped_by == name_of(stop_reason::patience) ||
+                          ended.stopped_by == name_of(stop_reason::rule) ||
                           ended.stopped_by == name_of(stop_reason::epsilon);
   return !by_results || !ended.same_rules;
 }

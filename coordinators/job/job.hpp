@@ -148,6 +148,8 @@ struct model_options : loss_constants, start_options {
   /// A kind that the application adds (models/kinds/model_kinds.hpp), in place of `kind` and what
   /// belongs to a network.
   component own;
+  /// Options of a loss and of activations that the application adds, until `resolve` makes them values with these.
+  component added{};
   std::shared_ptr<const start_values> start{}; ///< null: values by the seed
 
   friend bool operator==(const model_options&, const model_options&) = default;
@@ -195,6 +197,8 @@ struct training_options : history_options, stop_rule_options, threshold_options 
   /// are validation rows and evaluations on the way.
   std::optional<bool> keep_best;
   class_weight_options class_weights;
+  component
+    own{}; ///< of a stop rule that is added: its options, until `resolve` makes them one value with `rule`
   std::vector<std::string> freeze{}; ///< patterns of names of tensors that stay as they are
   // Strategy `parameters` only (coordinators/modes/local_rounds.hpp).
   std::optional<size_t> members;       ///< models trained apart, >= 1; absent: slices

@@ -1,5 +1,6 @@
 #include "coordinators/job/job_check.hpp"
 
+#include "coordinators/job/added_values.hpp"
 #include "coordinators/job/keys/job_keys.hpp"
 #include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/training_modes.hpp"
@@ -202,21 +203,22 @@ void check_optimizer(problem_list& check, const optimizer_options& x) {
 // Who lowers the rate by results has one rate to lower, and waits for each result.
 void check_plateau(problem_list& check, const job& x) {
   const auto& plateau = x.optimizer.plateau;
-  const std::string key = "optimizer.plateau.";
-  check.require(plateau.patience || plateau == plateau_options{}, key + "patience",
+  const std::string key =
+    is_added(plateau.rule) ? "optimizer.plateau.rule" : "optimizer.plateau.patience";
+  check.require(plateau.is_on() || plateau == plateau_options{}, key,
                 "is missing: without it the rate is never lowered",
                 "set it, to 5 say, or leave the section optimizer.plateau out");
-  if (!plateau.patience)
+  if (!plateau.is_on())
     return;
-  check.require(x.training.evaluate_every > 0, key + "patience",
+  check.require(x.training.evaluate_every > 0, key,
                 "needs evaluations on the way, but evaluate_every is 0",
                 "set training.evaluate_every to 1 or more");
-  check.require(!has_server(x.training), key + "patience",
+  check.require(!has_server(x.training), key,
                 "belongs to synchronous gradients: in this mode trainers have rates of their own",
                 "leave the section optimizer.plateau out, or use optimizer.schedule");
   check.require(!finds_own_rate(x.optimizer.kind) &&
                   scope_of(x.optimizer.kind) == optimizer_scope::element_wise,
-                key + "patience",
+                key,
                 std::string{name_of(x.optimizer.kind)} + (finds_own_rate(x.optimizer.kind)
                                                             ? " finds its own steps"
                                                             : " looks at the whole model at once"),
@@ -287,6 +289,9 @@ void check_class_weights(problem_list& check, const class_weight_options& x) {
 void check_training(problem_list& check, const training_options& x) {
   check_class_weights(check, x.class_weights);
   check.require(!x.patience || x.evaluate_every > 0, "training.patience",
+                "needs evaluations on the way, but evaluate_every is 0",
+                "set training.evaluate_every to 1 or more");
+  check.require(!is_added(x.rule) || x.evaluate_every > 0, "training.stop_rule",
                 "needs evaluations on the way, but evaluate_every is 0",
                 "set training.evaluate_every to 1 or more");
   check.require(x.watch == "loss" || !x.target_loss, "training.target_loss",
@@ -452,6 +457,7 @@ void check_kinds(problem_list& check, const job& x) {
   check_options(check, "model", models(), x.model.own, kind_name(x.model));
   check_options(check, "optimizer", optimizers(), own_of(x.optimizer), kind_name(x.optimizer));
   check_metrics(check, x);
+  check_added_values(check, x);
   if (x.model.own.is_set())
     check_own_model(check, x);
   check.require(

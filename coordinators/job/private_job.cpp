@@ -175,6 +175,7 @@ void check_privacy_with_data(problem_list& check, const job& resolved, bool has_
   };
   watches(training.target_loss.has_value(), "training.target_loss");
   watches(training.patience.has_value(), "training.patience");
+  watches(is_added(training.rule), "training.stop_rule");
   watches(training.keep_best.value_or(false), "training.keep_best");
   check.require(!is_sparse, "data.dense",
                 "the rows are sparse: noise is on every parameter, and such models have many of "

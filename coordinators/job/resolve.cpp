@@ -1,5 +1,6 @@
 #include "coordinators/job/resolve.hpp"
 
+#include "coordinators/job/added_values.hpp"
 #include "coordinators/job/federated_job.hpp"
 #include "coordinators/job/private_job.hpp"
 #include "coordinators/job/training_modes.hpp"
@@ -189,6 +190,7 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   resolve_privacy(result, timeline_of(result, shape).last_version());
   auto& model = result.model;
   model.loss = loss_of(x.model, shape.classification);
+  settle_added_values(result);
   resolve_named_weights(training.class_weights, shape);
   if (!shape.classification)
     result.data.target_scale =

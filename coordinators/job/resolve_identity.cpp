@@ -4,6 +4,7 @@
 // model files have it. Keys that the table does not name and that have a part in the bits follow where
 // they differ from their defaults: a new key needs no line here.
 
+#include "coordinators/job/added_values.hpp"
 #include "coordinators/job/federated_job.hpp"
 #include "coordinators/job/keys/job_keys.hpp"
 #include "coordinators/job/private_job.hpp"
@@ -42,6 +43,8 @@ std::string schedule_text(const schedule_options& x) {
   const auto of = [&](const std::string& inner) {
     return std::string{name_of(x.kind)} + '(' + inner + ')';
   };
+  if (is_added(x.kind)) // its options stand on lines of their own
+    return of(steps);
   switch (x.kind) {
   case schedule_kind::constant:
     break;
@@ -97,7 +100,7 @@ std::string activations_text(const job& x) {
 
 std::string plateau_text(const job& x) {
   const auto& plateau = x.optimizer.plateau;
-  return std::to_string(*plateau.patience) + ' ' + bits_text(plateau.factor) + ' ' +
+  return std::to_string(plateau.patience.value_or(0)) + ' ' + bits_text(plateau.factor) + ' ' +
          bits_text(plateau.tolerance) + ' ' + bits_text(plateau.minimum);
 }
 
@@ -154,7 +157,7 @@ bool is_sgd(const job& x) {
   return x.optimizer.kind == optimizer_kind::sgd && !x.optimizer.own.is_set();
 }
 bool lowers_rate(const job& x) {
-  return x.optimizer.plateau.patience.has_value();
+  return x.optimizer.plateau.is_on();
 }
 bool merges(const job& x) {
   return x.training.strategy == strategy_kind::parameters;
@@ -319,10 +322,6 @@ std::string value_of(const job_key& key, const job& x) {
                                                : text;
 }
 
-std::string line_of(const std::string& what, const kind_entry& kind, const std::string& probe) {
-  return what + ' ' + kind.name + ' ' + std::to_string(kind.info.version) + " = " + probe;
-}
-
 } // namespace
 
 std::string identity_text(const job& resolved, const std::string& data_fingerprint) {
@@ -351,6 +350,9 @@ std::string identity_text(const job& resolved, const std::string& data_fingerpri
   }
   if (x.model.start)
     write("model.start", x.model.start->sha256);
+  for (const auto& one : added_values_of(x))
+    if (one.table != "stop") // when training ends is no part of it
+      result += identity_lines(one.table, *one.kind, one.options);
   return result;
 }
 
@@ -360,13 +362,16 @@ std::string kind_words(const job& resolved, const data_shape& shape) {
   const auto& own_model = resolved.model.own.kind;
   const auto& own_rule = resolved.optimizer.own.kind;
   if (!own_model.empty())
-    add(line_of("model", models().at(own_model), probe_of(*make_model(resolved, shape))));
+    add(probe_line("model", models().at(own_model), probe_of(*make_model(resolved, shape))));
   if (!own_rule.empty())
-    add(line_of("optimizer", optimizers().at(own_rule),
-                probe_of(*make_optimizer(resolved.optimizer))));
+    add(probe_line("optimizer", optimizers().at(own_rule),
+                   probe_of(*make_optimizer(resolved.optimizer))));
   const auto input = metric_input_of(resolved, shape);
   for (const auto& name : resolved.training.metrics)
-    add(line_of("metric", metrics().at(name), probe_of(*metrics().make({name, {}}, input), input)));
+    add(probe_line("metric", metrics().at(name),
+                   probe_of(*metrics().make({name, {}}, input), input)));
+  for (const auto& one : added_values_of(resolved))
+    add(probe_line(one.table, *one.kind, one.probe));
   return result;
 }
 

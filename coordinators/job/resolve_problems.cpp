@@ -72,7 +72,7 @@ void check_classes(problem_list& check, const job& x, const data_shape& shape) {
   check.require(shape.output_count == 2, "training.threshold",
                 "is for two classes, the data has " + std::to_string(shape.output_count),
                 "leave it out");
-  check.require(loss != loss_kind::hinge && loss != loss_kind::squared_hinge, "training.threshold",
+  check.require(!gives_margins(loss), "training.threshold",
                 "is one of probabilities, and the loss gives margins",
                 "use the loss binary-cross-entropy");
   check.require(shape.validation_row_count > 0, "training.threshold",

@@ -1,5 +1,7 @@
 #include "coordinators/job/stop_rule.hpp"
 
+#include "models/kinds/result_kinds.hpp"
+
 #include <algorithm>
 
 namespace troupe {
@@ -13,6 +15,8 @@ stop_reason stop_rule::observe(uint64_t version, double loss) {
   } else {
     ++waited_;
   }
+  if (is_added(options_.rule))
+    seen_.push_back({version, loss});
   return verdict(loss);
 }
 
@@ -21,6 +25,8 @@ stop_reason stop_rule::verdict(double last_loss) const {
     return stop_reason::target_loss;
   if (options_.patience && waited_ >= *options_.patience)
     return stop_reason::patience;
+  if (is_added(options_.rule) && !seen_.empty() && result_rules().made(options_.rule).fires(seen_))
+    return stop_reason::rule;
   return stop_reason::none;
 }
 
@@ -32,7 +38,7 @@ constexpr double least_factor = 1e-30;
 } // namespace
 
 void plateau_rule::observe(uint64_t version, double loss) {
-  if (!options_.patience || watch_.observe(version, loss) != stop_reason::patience)
+  if (!options_.is_on() || watch_.observe(version, loss) == stop_reason::none)
     return;
   watch_ = stop_rule{watching(options_), watch_.best_loss(), watch_.best_version(), 0};
   reductions_.push_back(version);

@@ -63,7 +63,7 @@ regularization changes_of(const gradients_coordinator_options& options, size_t p
 
 gradients_coordinator::gradients_coordinator(const gradients_coordinator_options& options)
   : options_(options), model_({options.optimizer, options.way}) {
-  require_gradients(!options.optimizer.plateau.patience,
+  require_gradients(!options.optimizer.plateau.is_on(),
                     "plateau needs evaluations, and there are none");
   require_gradients(options.round_size >= 1, "a round needs at least one gradient");
   regularization{options.optimizer, {}}; // throws for options that exclude each other

@@ -89,8 +89,9 @@ bool merged_span::close(const sequence_entry& round) {
   bool is_finite = true;
   if (!round.is_void) {
     is_finite = options_.elastic_alpha ? move_elastically()
-                : options_.noise       ? move_main(noised(round))
-                                       : move_main(merge(options_.merge, entries()).values);
+                : options_.noise
+                  ? move_main(noised(round))
+                  : move_main(merge(options_.merge, entries(), main_.values()).values);
     if (is_finite)
       average_.add(round.round, main_.values());
   }

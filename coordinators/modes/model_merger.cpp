@@ -1,6 +1,7 @@
 #include "coordinators/modes/model_merger.hpp"
 
 #include "models/base/rounding.hpp"
+#include "models/kinds/merge_kinds.hpp"
 #include "models/merging/average.hpp"
 #include "models/merging/regression_mean.hpp"
 
@@ -97,9 +98,25 @@ std::vector<float> regression_mean_of(const merge_options& options,
   return regression_mean(parts, columns - bias_columns, options.target_count, options.bias);
 }
 
+std::vector<float> added_rule_of(const merge_options& options,
+                                 const std::vector<merge_entry>& entries, model_list models,
+                                 std::span<const float> main) {
+  require_mergeable(std::string{name_of(options.rule)}.c_str(), models);
+  std::vector<merged_part> parts;
+  for (size_t k = 0; k < models.size(); ++k)
+    parts.push_back({entries[k].child, models[k], entries[k].sample_count});
+  std::vector<float> result(models.front().size());
+  merge_rules()
+    .made(options.rule)
+    .merge(parts, main.size() == result.size() ? main : std::span<const float>{}, result);
+  return result;
+}
+
 std::vector<float> merged_values(const merge_options& options,
                                  const std::vector<merge_entry>& entries, model_list models,
-                                 merged_model& result) {
+                                 std::span<const float> main, merged_model& result) {
+  if (is_added(options.rule))
+    return added_rule_of(options, entries, models, main);
   switch (options.rule) {
   case merge_rule::average:
     break;
@@ -128,7 +145,8 @@ std::vector<float> merged_values(const merge_options& options,
 
 } // namespace
 
-merged_model merge(const merge_options& options, std::vector<merge_entry> entries) {
+merged_model merge(const merge_options& options, std::vector<merge_entry> entries,
+                   std::span<const float> main) {
   const default_rounding rounding;
   std::ranges::stable_sort(entries, {}, &merge_entry::child);
   merged_model result;
@@ -136,7 +154,7 @@ merged_model merge(const merge_options& options, std::vector<merge_entry> entrie
     result.children.push_back(entry.child);
   std::vector<std::vector<float>> storage;
   const auto models = in_one_layout(entries, result, storage);
-  result.values = merged_values(options, entries, models, result);
+  result.values = merged_values(options, entries, models, main, result);
   round_values(options.rounding, result.values);
   return result;
 }
@@ -157,6 +175,8 @@ std::optional<std::string> misfit_of(const merge_options& options, const merge_e
 }
 
 size_t entry_count_min(const merge_options& options) {
+  if (is_added(options.rule))
+    return std::max<size_t>(merge_rules().made(options.rule).least, 1);
   switch (options.rule) {
   case merge_rule::trimmed_mean:
     return 2 * options.trimmed_count + 1;

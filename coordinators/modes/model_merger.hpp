@@ -9,15 +9,13 @@
 // do not depend on the order of arrival. Models may have different tensors if each says its layout:
 // they are merged over the union of their names, and what a model lacks counts as 0.
 //
-//   rule              formula and paper
-//   average           (1 / n) sum theta_i                        models/merging/average.hpp
-//   weighted          sum w_i theta_i, sum w_i = 1               models/merging/merge_weights.hpp
-//   regression_mean   (sum X_i'X_i)^-1 sum X_i'X_i W_i           models/merging/regression_mean.hpp
-//   median, trimmed_mean, krum, multi_krum, geometric_median     models/merging/robust.hpp
+// The rules: models/merging/merge_rule.hpp.
 
 #pragma once
 
 #include "models/base/buffer.hpp"
+#include "models/kinds/option.hpp"
+#include "models/merging/merge_rule.hpp"
 #include "models/merging/merge_weights.hpp"
 #include "models/merging/robust.hpp"
 #include "models/network/parameter_layout.hpp"
@@ -32,29 +30,6 @@
 
 namespace troupe {
 
-enum class merge_rule : uint8_t {
-  average,
-  weighted,
-  regression_mean,
-  median,
-  trimmed_mean,
-  krum,
-  multi_krum,
-  geometric_median
-};
-
-template <>
-struct name_table<merge_rule> {
-  static constexpr std::array entries{named(merge_rule::average, "average"),
-                                      named(merge_rule::weighted, "weighted"),
-                                      named(merge_rule::regression_mean, "regression-mean"),
-                                      named(merge_rule::median, "median"),
-                                      named(merge_rule::trimmed_mean, "trimmed-mean"),
-                                      named(merge_rule::krum, "krum"),
-                                      named(merge_rule::multi_krum, "multi-krum"),
-                                      named(merge_rule::geometric_median, "geometric-median")};
-};
-
 struct merge_options {
   merge_rule rule = merge_rule::average;
   merge_weighting weighting = merge_weighting::equal; ///< of `weighted` and `geometric_median`
@@ -66,6 +41,8 @@ struct merge_options {
   geometric_median_options geometric = {};
   size_t target_count = 1; ///< regression_mean: T
   bool bias = true;        ///< regression_mean: the models have one
+  component
+    own{}; ///< of a rule that is added: its options, until `resolve` makes them one value with `rule`
 
   friend bool operator==(const merge_options&, const merge_options&) = default;
 };
@@ -90,8 +67,10 @@ struct merged_model {
 
 /// The merged model. Throws std::invalid_argument for no entries, or for what does not fit the
 /// rule: sizes, layouts (some with and some without one), weights, missing judgements or Gram
-/// matrices, values that are not finite, too few models to outvote the faulty ones.
-merged_model merge(const merge_options& options, std::vector<merge_entry> entries);
+/// matrices, values that are not finite, too few models to outvote the faulty ones. `main`: what the entries began from,
+/// for rules that are added.
+merged_model merge(const merge_options& options, std::vector<merge_entry> entries,
+                   std::span<const float> main = {});
 
 /// What the rule would miss in this entry whatever came beside it: a judgement, a weight, a Gram
 /// matrix. Nothing when it can be merged.

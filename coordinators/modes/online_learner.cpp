@@ -50,7 +50,7 @@ online_learner::online_learner(std::shared_ptr<const model> network,
   : network_(std::move(network)), options_(options), rule_(make_optimizer(options.optimizer)) {
   if (!network_)
     throw std::invalid_argument("online learner: there is no model");
-  if (options.optimizer.plateau.patience)
+  if (options.optimizer.plateau.is_on())
     throw std::invalid_argument("online learner: plateau needs evaluations, and there are none");
   if (!(options.loss_growth_max >= 1) || !(options.loss_floor >= 0) || options.queue_max == 0)
     throw std::invalid_argument("online learner: loss_growth_max must be at least 1, loss_floor "

@@ -172,7 +172,7 @@ parameters_outcome parameters_coordinator::merge_round() {
   // middle of the algebra, and are not the caller's fault.
   try {
     const auto count = round.size();
-    if (!move_to(merge(options_.merge, std::move(round)))) {
+    if (!move_to(merge(options_.merge, std::move(round), main_.values()))) {
       result.reason = "the main model would not be finite";
     } else {
       result.verdict = parameters_verdict::merged;

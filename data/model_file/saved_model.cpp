@@ -7,6 +7,8 @@
 #include "data/text/number_text.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/names.hpp"
+#include "models/kinds/activation_kinds.hpp"
+#include "models/kinds/loss_kinds.hpp"
 #include "models/kinds/model_kinds.hpp"
 #include "models/kinds/option.hpp"
 #include "models/network/neural_network.hpp"
@@ -31,11 +33,6 @@ namespace {
 // Models of kinds that an application adds (models/kinds/model_kinds.hpp), as model files keep them:
 // `kind`, `kind_version` and `options`, a JSON object.
 
-/// The kind and options of a file's metadata, as this program has them. Throws failure(mismatch, path)
-/// when it has no such kind, or another version of it; failure(bad_data, path) for options that are none.
-component read_own_kind(const std::string& kind, const std::string& version,
-                        const std::string& options, const std::string& path);
-
 using nlohmann::json;
 
 std::optional<option_value> list_of(const json& x) {
@@ -59,10 +56,14 @@ std::optional<option_value> value_of(const json& x) {
   return x.is_array() ? list_of(x) : std::nullopt;
 }
 
-component read_own_kind(const std::string& kind, const std::string& version,
-                        const std::string& options, const std::string& path) {
-  const auto* known = models().find(kind);
-  const auto named = "a model of kind " + shown_text(kind) + ", version " + shown_text(version);
+/// A kind of the table and its options, a JSON object, as this program has them. Throws failure(mismatch, path)
+/// when it has no such kind, or another version of it; failure(bad_data, path) for options that are none.
+template <class Table>
+component read_own_kind(const Table& table, const std::string& what, const std::string& kind,
+                        const std::string& version, const json& options, const std::string& path) {
+  const auto* known = table.find(kind);
+  const auto named =
+    "a " + what + " of kind " + shown_text(kind) + ", version " + shown_text(version);
   if (!known)
     throw failure(failure_code::mismatch, named + ", which this program does not have", path,
                   "use the program that trained it");
@@ -70,26 +71,26 @@ component read_own_kind(const std::string& kind, const std::string& version,
     throw failure(failure_code::mismatch,
                   named + ": this program has version " + std::to_string(known->info.version), path,
                   "use the program that trained it");
-  const auto object = json::parse(options, nullptr, false);
   component result{kind, {}};
-  bool is_good = object.is_object();
-  for (auto at = object.begin(); is_good && at != object.end(); ++at) {
+  bool is_good = options.is_object();
+  for (auto at = options.begin(); is_good && at != options.end(); ++at) {
     const auto value = value_of(*at);
     is_good = value.has_value();
     if (value)
       result.options[at.key()] = *value;
   }
-  if (!is_good || !models().problems(result).empty())
+  if (!is_good || !table.problems(result).empty())
     throw failure(failure_code::bad_data,
-                  "the metadata's 'options' are none of " + kind + ": " + shown_text(options), path,
-                  "the file is damaged");
-  return models().complete(result);
+                  "the metadata's 'options' are none of " + kind + ": " +
+                    shown_text(options.dump()),
+                  path, "the file is damaged");
+  return table.complete(result);
 }
 
 /// What a reader must not pass over raises the number: 2, a kind that an application adds; 3, a plan for
-/// columns; 4, a scale of targets or a threshold.
-constexpr std::array<std::string_view, 4> format_names{"troupe-model-1", "troupe-model-2",
-                                                       "troupe-model-3", "troupe-model-4"};
+/// columns; 4, a scale of targets or a threshold; 5, a loss or an activation that an application adds.
+constexpr std::array<std::string_view, 5> format_names{
+  "troupe-model-1", "troupe-model-2", "troupe-model-3", "troupe-model-4", "troupe-model-5"};
 
 /// A model file while it is being understood: looks things up, and refuses with file and name.
 struct model_source {
@@ -173,6 +174,29 @@ std::vector<float> model_source::floats(const std::string& key, size_t count,
   return result;
 }
 
+/// The value of this name, as the metadata's key has it: one of the library's, or one that is added and stands under
+/// 'added' with its version and options.
+template <class Enum, class Made>
+Enum added_value(const model_source& source, added_kinds<Enum, Made>& table, const std::string& key,
+                 const std::string& name) {
+  for (const auto& [own, known] : name_table<Enum>::entries)
+    if (known == name)
+      return own;
+  const auto list =
+    source.find("added") ? json::parse(*source.find("added"), nullptr, false) : json{};
+  for (const auto& one : list.is_array() ? list : json::array())
+    if (one.is_object() && one.value("table", json{}) == key && one.value("kind", json{}) == name)
+      return table.value(read_own_kind(table, key == "loss" ? "a loss" : "an activation", name,
+                                       one.value("version", json{}).dump(),
+                                       one.value("options", json{}), source.path));
+  source.refuse("the metadata's '" + key + "' is " + shown_text(name) +
+                ", which is none of: " + all_names<Enum>());
+}
+
+loss_kind loss_kind_of(const model_source& source) {
+  return added_value(source, losses(), "loss", source.text("loss"));
+}
+
 // ---- Builders: from metadata and shapes to a model
 
 /// Units of each dense layer from the weights' shapes; the first number is the features'.
@@ -199,15 +223,11 @@ std::vector<size_t> layer_sizes(const model_source& source) {
 }
 
 /// One kind, or one for each hidden layer, separated by blanks.
-activation_list activations(const model_source& source, size_t hidden_count) {
+activation_list activations_of(const model_source& source, size_t hidden_count) {
   std::istringstream words{source.text("activation")};
   std::vector<activation_kind> result;
   for (std::string word; words >> word;) {
-    const auto kind = from_name<activation_kind>(word);
-    if (!kind)
-      source.refuse("the metadata's 'activation' is " + shown_text(source.text("activation")) +
-                    ", which is none of: " + all_names<activation_kind>());
-    result.push_back(*kind);
+    result.push_back(added_value(source, activations(), "activation", word));
   }
   if (result.size() != 1 && result.size() != hidden_count)
     source.refuse("the metadata's 'activation' names " + std::to_string(result.size()) +
@@ -229,7 +249,7 @@ target_scale scale_of(const model_source& source, loss_kind loss, size_t targets
 
 /// The loss with its constants. Files of earlier releases lack some: those are the usual ones.
 loss_options loss_of(const model_source& source, size_t outputs) {
-  loss_options result = source.choice<loss_kind>("loss");
+  loss_options result = loss_kind_of(source);
   result.link = source.find("link") ? source.choice<link_kind>("link") : result.link;
   for (const auto& [name, member, loss] : loss_numbers)
     if (const std::string key{name}; source.find(key))
@@ -296,7 +316,7 @@ std::unique_ptr<const model> build_network(const model_source& source) {
   options.features = sizes.front();
   options.outputs = sizes.back();
   options.hidden.assign(sizes.begin() + 1, sizes.end() - 1);
-  options.activation = activations(source, options.hidden.size());
+  options.activation = activations_of(source, options.hidden.size());
   options.loss = loss_of(source, options.outputs);
   options.bias = source.file.layout.find("layers.0.bias") != nullptr;
   options.sparse = is_sparse(source);
@@ -311,9 +331,10 @@ std::unique_ptr<const model> build_regression(const model_source& source) {
 }
 
 std::unique_ptr<const model> build_own(const model_source& source) {
-  const auto own = read_own_kind(source.text("kind"), source.text("kind_version"),
-                                 source.text("options"), source.path);
-  const auto kind = source.choice<loss_kind>("loss");
+  const auto own =
+    read_own_kind(models(), "a model", source.text("kind"), source.text("kind_version"),
+                  json::parse(source.text("options"), nullptr, false), source.path);
+  const auto kind = loss_kind_of(source);
   const auto outputs =
     is_binary(kind) ? 1 : source.names(is_classification(kind) ? "classes" : "target").size();
   const auto features = source.names("features").size();

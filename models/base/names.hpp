@@ -13,6 +13,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +58,15 @@ std::string all_names() {
     result += name;
   }
   return result;
+}
+
+// Some enumerations take values that an application adds (models/kinds/added_kinds.hpp). They have numbers of the
+// process alone, from here on; their enumerations specialise `name_of` and `from_name`.
+inline constexpr uint16_t first_added_value = 256;
+
+template <class Enum>
+constexpr bool is_added(Enum value) {
+  return static_cast<uint16_t>(value) >= first_added_value;
 }
 
 } // namespace troupe

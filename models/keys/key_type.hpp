@@ -176,10 +176,14 @@ private:
 /// Every value of an enumeration with names.
 template <class Enum>
 std::vector<Enum> values_of() {
-  std::vector<Enum> result;
-  for (const auto& [value, name] : name_table<Enum>::entries)
-    result.push_back(value);
-  return result;
+  if constexpr (requires { all_values(Enum{}); }) { // some that the application adds, too
+    return all_values(Enum{});
+  } else {
+    std::vector<Enum> result;
+    for (const auto& [value, name] : name_table<Enum>::entries)
+      result.push_back(value);
+    return result;
+  }
 }
 
 template <class Enum>

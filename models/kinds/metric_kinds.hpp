@@ -15,10 +15,7 @@ struct metric_input {
   loss_options loss;
 
   bool is_classification() const { return troupe::is_classification(loss.kind); }
-  bool has_probabilities() const {
-    return is_classification() && loss.kind != loss_kind::hinge &&
-           loss.kind != loss_kind::squared_hinge;
-  }
+  bool has_probabilities() const { return is_classification() && !gives_margins(loss.kind); }
 };
 
 using metric_table = kind_table<metric, metric_input>;

@@ -3,6 +3,7 @@
 #include "models/base/bit_hash.hpp"
 #include "models/base/rounding.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace troupe {
@@ -79,6 +80,71 @@ std::string probe_of(const optimizer& x) {
   }
   for (size_t i = 0; i < x.slot_count(); ++i)
     hash.add(state.slot(i));
+  return hash.hex();
+}
+
+std::string probe_of(const own_loss& x) {
+  const default_rounding rounding;
+  bit_hash hash;
+  const auto scores = made_values(1, 1, value_count, -3, 3);
+  auto targets = made_values(1, 2, value_count, 0.5f, 2);
+  for (auto& target : targets)
+    target = x.is_binary ? (target > 1 ? 1.0f : 0.0f) : target;
+  std::vector<loss_value> out(value_count);
+  x.evaluate(scores, targets, out);
+  for (size_t i = 0; i < value_count; ++i) {
+    hash.add(out[i].value);
+    hash.add(out[i].derivative);
+    hash.add(x.predicted ? x.predicted(scores[i]) : 0);
+  }
+  return hash.hex();
+}
+
+std::string probe_of(const own_activation& x) {
+  const default_rounding rounding;
+  bit_hash hash;
+  const auto inputs = made_values(1, 1, value_count, -3, 3);
+  std::vector<float> values(value_count), slopes(value_count);
+  x.evaluate(inputs, values, slopes);
+  hash.add(values);
+  hash.add(slopes);
+  return hash.hex();
+}
+
+std::string probe_of(const own_schedule& x) {
+  const default_rounding rounding;
+  bit_hash hash;
+  for (const uint64_t steps : {50, 1000})
+    for (uint64_t t = 0; t < value_count; ++t)
+      hash.add(x.factor(t, steps));
+  return hash.hex();
+}
+
+std::string probe_of(const own_merge& x) {
+  const default_rounding rounding;
+  bit_hash hash;
+  const auto main = made_values(1, 0, value_count, -1, 1);
+  std::vector<std::vector<float>> models;
+  std::vector<merged_part> parts;
+  for (size_t i = 0; i < std::max<size_t>(x.least, 3); ++i)
+    models.push_back(made_values(1, i + 1, value_count, -1, 1));
+  for (size_t i = 0; i < models.size(); ++i)
+    parts.push_back({i, models[i], 10 * (i + 1)});
+  std::vector<float> out(value_count);
+  x.merge(parts, main, out);
+  hash.add(out);
+  return hash.hex();
+}
+
+std::string probe_of(const own_result_rule& x) {
+  const default_rounding rounding;
+  bit_hash hash;
+  const auto figures = made_values(1, 1, value_count, 0.5f, 2);
+  std::vector<seen_result> seen;
+  for (const float figure : figures) {
+    seen.push_back({10 * seen.size(), double{figure}});
+    hash.add(x.fires(seen) ? 1.0 : 0.0);
+  }
   return hash.hex();
 }
 

@@ -2,6 +2,7 @@
 
 #include "models/base/copy_values.hpp"
 #include "models/base/require.hpp"
+#include "models/kinds/loss_kinds.hpp"
 #include "models/losses/row_losses.hpp"
 #include "models/math/elementary.hpp"
 #include "models/math/lanes.hpp"
@@ -83,6 +84,11 @@ batch_sums classification(const loss_options& loss, const batch& rows,
   return sums;
 }
 
+double added_probability(loss_kind kind, double score, size_t label) {
+  const double second = losses().made(kind).predicted(score);
+  return label == 1 ? second : 1 - second;
+}
+
 } // namespace
 
 namespace detail {
@@ -142,11 +148,14 @@ void predict_from_scores(const loss_options& loss, std::span<const float> scores
   if (is_binary(loss.kind))
     require_size("score a row", 1, score_count);
   if (is_binary(loss.kind)) {
-    const bool margins = loss.kind != loss_kind::binary_cross_entropy;
+    const bool margins = gives_margins(loss.kind);
     for (size_t i = 0; i < scores.size(); ++i)
       for (size_t label : {0u, 1u}) {
         const double s = label == 1 ? scores[i] : -scores[i];
-        out[2 * i + label] = static_cast<float>(margins ? s : link_probability(loss.link, s));
+        out[2 * i + label] =
+          static_cast<float>(margins               ? s
+                             : is_added(loss.kind) ? added_probability(loss.kind, scores[i], label)
+                                                   : link_probability(loss.link, s));
       }
     return;
   }
@@ -156,6 +165,9 @@ void predict_from_scores(const loss_options& loss, std::span<const float> scores
   if (has_log_link(loss.kind))
     for (auto& value : out)
       value = elementary::exp(value);
+  if (is_added(loss.kind) && losses().made(loss.kind).predicted)
+    for (auto& value : out)
+      value = static_cast<float>(losses().made(loss.kind).predicted(value));
   if (!loss.scale.is_none())
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = loss.scale.unscaled(out[i], i % score_count);

@@ -23,11 +23,11 @@ double magnitude_of(double s) {
   return s < 0 ? -s : s;
 }
 
-log_loss logistic(double s, double slope) {
+loss_value logistic(double s, double slope) {
   return {elementary::softplus(-slope * s), -slope * elementary::sigmoid_for_float(-slope * s)};
 }
 
-log_loss probit(double s) {
+loss_value probit(double s) {
   const double t = magnitude_of(s) * inverse_sqrt2;
   const double scaled = elementary::erfcx(t);
   if (s < 0) // P = e^(-t^2) erfcx(t) / 2
@@ -36,7 +36,7 @@ log_loss probit(double s) {
   return {-elementary::log1p(-tail), -elementary::normal_density(s) / (1 - tail)};
 }
 
-log_loss arctan(double s) {
+loss_value arctan(double s) {
   const double x = half_pi * s;
   const double density = 0.5 / (1 + x * x);
   if (s < 0) { // P = atan(1 / |x|) / pi
@@ -47,7 +47,7 @@ log_loss arctan(double s) {
   return {-elementary::log1p(-tail), -density / (1 - tail)};
 }
 
-log_loss gudermannian(double s) {
+loss_value gudermannian(double s) {
   // P = (2 / pi) atan(e^x), P' = 1 / (e^x + e^-x)
   const double x = half_pi * s;
   if (x < -tail_begin)
@@ -60,7 +60,7 @@ log_loss gudermannian(double s) {
   return {-elementary::log1p(-tail), -density / (1 - tail)};
 }
 
-log_loss algebraic(double s) {
+loss_value algebraic(double s) {
   const double root = std::sqrt(1 + s * s);
   const double sum = root + magnitude_of(s);
   if (s < 0) // P = (1 - |s| / root) / 2 = 1 / (2 root sum)
@@ -68,14 +68,14 @@ log_loss algebraic(double s) {
   return {-elementary::log1p(-1 / (2 * root * sum)), -1 / (root * root * sum)};
 }
 
-log_loss softsign(double s) {
+loss_value softsign(double s) {
   const double scale = 1 + magnitude_of(s);
   if (s < 0) // P = 1 / (2 (1 + |s|))
     return {elementary::log(2 * scale), -1 / scale};
   return {-elementary::log1p(-0.5 / scale), -1 / (scale * (1 + 2 * s))};
 }
 
-log_loss cross_entropy_of_number(link_kind kind, double s) {
+loss_value cross_entropy_of_number(link_kind kind, double s) {
   switch (kind) {
   case link_kind::sigmoid:
     return logistic(s, 1);
@@ -124,7 +124,7 @@ double link_probability(link_kind kind, double score) {
   return score > 0 ? 1 - tail_probability(kind, -score) : tail_probability(kind, score);
 }
 
-log_loss cross_entropy_of(link_kind kind, double signed_score) {
+loss_value cross_entropy_of(link_kind kind, double signed_score) {
   auto result = cross_entropy_of_number(kind, signed_score);
   const double nothing = signed_score * 0; // NaN when not finite, where some limits would be 0
   result.value += nothing;

@@ -9,11 +9,13 @@
 #pragma once
 
 #include "models/base/names.hpp"
+#include "models/losses/own_loss.hpp"
 #include "models/losses/target_scale.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -50,16 +52,12 @@ struct name_table<link_kind> {
 /// - softsign:     f = z / (1 + |z|)
 double link_probability(link_kind kind, double score);
 
-/// -log P(s) and its derivative -P'(s) / P(s).
-struct log_loss {
-  double value = 0;
-  double derivative = 0;
-};
+/// The cross-entropy of signed score s, -log P(s), with its derivative -P'(s) / P(s). A score that is not finite gives a
+/// value that is not.
+loss_value cross_entropy_of(link_kind kind, double signed_score);
 
-/// The cross-entropy of signed score s. A score that is not finite gives a value that is not.
-log_loss cross_entropy_of(link_kind kind, double signed_score);
-
-enum class loss_kind : uint8_t {
+/// Beside these, values that an application adds (models/kinds/loss_kinds.hpp).
+enum class loss_kind : uint16_t {
   squared,
   categorical_cross_entropy,
   absolute,
@@ -85,27 +83,28 @@ struct name_table<loss_kind> {
     named(loss_kind::squared_hinge, "squared-hinge")};
 };
 
+// Of added ones, too.
+template <>
+std::string_view name_of<loss_kind>(loss_kind kind);
+template <>
+std::optional<loss_kind> from_name<loss_kind>(std::string_view name);
+std::vector<loss_kind> all_values(loss_kind);
+
 /// Whether a loss compares one score with a label out of two.
-constexpr bool is_binary(loss_kind kind) {
-  return kind == loss_kind::binary_cross_entropy || kind == loss_kind::hinge ||
-         kind == loss_kind::squared_hinge;
-}
+bool is_binary(loss_kind kind);
 
 /// Whether the targets of a loss are class numbers (true) or real numbers (false).
-constexpr bool is_classification(loss_kind kind) {
-  return kind == loss_kind::categorical_cross_entropy || is_binary(kind);
-}
+bool is_classification(loss_kind kind);
+
+/// Whether a classification's predictions are margins, not probabilities.
+bool gives_margins(loss_kind kind);
 
 /// Whether a regression's loss is defined for a target: a deviance is not below its distribution's
 /// range.
-constexpr bool accepts_target(loss_kind kind, double target) {
-  return kind == loss_kind::poisson ? target >= 0 : kind == loss_kind::gamma ? target > 0 : true;
-}
+bool accepts_target(loss_kind kind, double target);
 
 /// What `accepts_target` asks for, in words behind "needs targets"; empty when any number will do.
-constexpr std::string_view target_demand(loss_kind kind) {
-  return kind == loss_kind::poisson ? "of at least 0" : kind == loss_kind::gamma ? "above 0" : "";
-}
+std::string_view target_demand(loss_kind kind);
 
 /// Whether a score is the logarithm of the predicted mean.
 constexpr bool has_log_link(loss_kind kind) {
@@ -113,9 +112,7 @@ constexpr bool has_log_link(loss_kind kind) {
 }
 
 /// Whether a regression may compare scaled targets: a deviance is one of the targets themselves.
-constexpr bool takes_target_scale(loss_kind kind) {
-  return !is_classification(kind) && !has_log_link(kind);
-}
+bool takes_target_scale(loss_kind kind);
 
 /// What some losses have beside their kind.
 struct loss_constants {

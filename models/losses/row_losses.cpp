@@ -1,6 +1,7 @@
 #include "models/losses/row_losses.hpp"
 
 #include "models/base/multiversion.hpp"
+#include "models/kinds/loss_kinds.hpp"
 #include "models/math/elementary.hpp"
 #include "models/math/lanes.hpp"
 
@@ -132,6 +133,24 @@ TROUPE_MULTIVERSION batch_sums sums_of_column(const loss_options& loss, const fl
     });
 }
 
+// Sums of an added loss over scores whose losses count as their share of a row of `width`.
+batch_sums sums_of_added(const own_loss& loss, std::span<const float> scores,
+                         std::span<const float> targets, size_t width, float* derivative) {
+  std::vector<loss_value> found(scores.size());
+  loss.evaluate(scores, targets, found);
+  const auto count = static_cast<double>(width);
+  const auto value =
+    lane_sum<double>(scores.size(), [&](size_t i) { return found[i].value + nothing(scores[i]); });
+  const auto squares = lane_sum<double>(scores.size(), [&](size_t i) {
+    const double score = scores[i];
+    const double error = (loss.predicted ? loss.predicted(score) : score) - targets[i];
+    return error * error;
+  });
+  for (size_t i = 0; i < scores.size(); ++i)
+    derivative[i] = static_cast<float>(found[i].derivative / count);
+  return {value / count, 1, 0, squares};
+}
+
 } // namespace
 
 std::span<const float> compared_targets(const target_scale& scale, std::span<const float> targets,
@@ -156,11 +175,18 @@ double squared_errors(const target_scale& scale, std::span<const float> scores, 
 
 batch_sums regression_column(const loss_options& loss, std::span<const float> scores,
                              std::span<const float> targets, float* derivative) {
+  if (is_added(loss.kind)) {
+    auto sums = sums_of_added(losses().made(loss.kind), scores, targets, 1, derivative);
+    sums.sample_count = scores.size();
+    return sums;
+  }
   return sums_of_column(loss, scores.data(), targets.data(), derivative, scores.size());
 }
 
 batch_sums regression_row(const loss_options& loss, std::span<const float> scores,
                           std::span<const float> targets, size_t score_count, float* derivative) {
+  if (is_added(loss.kind))
+    return sums_of_added(losses().made(loss.kind), scores, targets, score_count, derivative);
   return with_loss(loss, [&](auto function) {
     return sum_of_row(function, scores, targets, score_count, derivative);
   });
@@ -169,7 +195,7 @@ batch_sums regression_row(const loss_options& loss, std::span<const float> score
 namespace {
 
 // Hinge and squared hinge of the signed score.
-log_loss hinge_of(bool squared, double signed_score) {
+loss_value hinge_of(bool squared, double signed_score) {
   const double gap = 1 - signed_score;
   const double nothing = signed_score * 0; // NaN when not finite, where the loss would be 0
   const double missing = gap <= 0 ? 0 : gap;
@@ -178,7 +204,7 @@ log_loss hinge_of(bool squared, double signed_score) {
   return {missing + nothing, (gap > 0 ? -1 : 0) + nothing};
 }
 
-log_loss loss_of(const loss_options& loss, double signed_score) {
+loss_value loss_of(const loss_options& loss, double signed_score) {
   switch (loss.kind) {
   case loss_kind::binary_cross_entropy:
     return cross_entropy_of(loss.link, signed_score);
@@ -194,10 +220,17 @@ log_loss loss_of(const loss_options& loss, double signed_score) {
 } // namespace
 
 batch_sums binary_row(const loss_options& loss, float score, size_t label, float* derivative) {
+  const size_t predicted = score > 0 ? 1 : 0;
+  if (is_added(loss.kind)) {
+    const float target = label == 1 ? 1 : 0;
+    auto sums = sums_of_added(losses().made(loss.kind), {&score, 1}, {&target, 1}, 1, derivative);
+    sums.correct_count = predicted == label ? 1u : 0u;
+    sums.squared_error_sum = 0;
+    return sums;
+  }
   const double sign = label == 1 ? 1 : -1;
   const auto [value, slope] = loss_of(loss, sign * static_cast<double>(score));
   *derivative = static_cast<float>(sign * slope);
-  const size_t predicted = score > 0 ? 1 : 0;
   return {value, 1, predicted == label ? 1u : 0u, 0};
 }
 

@@ -29,7 +29,7 @@
 namespace troupe {
 
 /// Words a row that a part sends the others: none for a regression.
-constexpr size_t figure_words(loss_kind kind) {
+inline size_t figure_words(loss_kind kind) {
   return is_classification(kind) ? 4 : 0;
 }
 

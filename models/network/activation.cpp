@@ -1,8 +1,11 @@
 #include "models/network/activation.hpp"
 
+#include "models/base/copy_values.hpp"
 #include "models/base/multiversion.hpp"
 #include "models/math/elementary.hpp"
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -132,9 +135,30 @@ TROUPE_MULTIVERSION void multiply_values(activation_kind kind, const float* __re
     });
 }
 
+/// Elements that an added kind computes at once, in memory of the stack.
+constexpr size_t block_size = 256;
+
+/// Calls `use` with the values of each block and what the kind makes of them.
+template <class Use>
+void for_blocks(activation_kind kind, std::span<const float> x, bool derives, Use use) {
+  const auto& made = added_activation(kind);
+  std::array<float, block_size> copied, value, slope;
+  for (size_t begin = 0; begin < x.size(); begin += block_size) {
+    const auto count = std::min(block_size, x.size() - begin);
+    copy_values(x.subspan(begin, count), copied.begin());
+    const auto slopes = std::span{slope}.first(derives ? count : 0);
+    made.evaluate(std::span{copied}.first(count), std::span{value}.first(count), slopes);
+    use(begin, std::span<const float>{value}.first(count), std::span<const float>{slopes});
+  }
+}
+
 } // namespace
 
 void activate(activation_kind kind, std::span<float> values) {
+  if (is_added(kind))
+    return for_blocks(kind, values, false, [&](size_t begin, auto value, auto) {
+      copy_values(value, values.begin() + static_cast<std::ptrdiff_t>(begin));
+    });
   activate_values(kind, values.data(), values.size());
 }
 
@@ -144,6 +168,10 @@ void add_bias_and_activate(activation_kind kind, std::span<const float> bias,
     throw std::invalid_argument("bias: " + std::to_string(values.size()) +
                                 " values are no whole number of rows of " +
                                 std::to_string(bias.size()));
+  if (is_added(kind)) {
+    add_bias_and_activate(activation_kind::identity, bias, values);
+    return activate(kind, values);
+  }
   add_bias_to_rows(kind, bias.data(), values.data(), values.size() / bias.size(), bias.size());
 }
 
@@ -152,6 +180,11 @@ void multiply_by_derivative(activation_kind kind, std::span<const float> kept,
   if (kept.size() != delta.size())
     throw std::invalid_argument("activation derivative: " + std::to_string(kept.size()) +
                                 " values kept but " + std::to_string(delta.size()) + " deltas");
+  if (is_added(kind))
+    return for_blocks(kind, kept, true, [&](size_t begin, auto, auto slope) {
+      for (size_t i = 0; i < slope.size(); ++i)
+        delta[begin + i] *= slope[i];
+    });
   multiply_values(kind, kept.data(), delta.data(), delta.size());
 }
 
@@ -196,6 +229,11 @@ void activate_and_derive(activation_kind kind, std::span<float> values,
                          std::span<float> derivative) {
   if (!derivative_needs_input(kind) || values.size() != derivative.size())
     throw std::invalid_argument("activation: of this kind the derivative follows from the output");
+  if (is_added(kind))
+    return for_blocks(kind, values, true, [&](size_t begin, auto value, auto slope) {
+      copy_values(value, values.begin() + static_cast<std::ptrdiff_t>(begin));
+      copy_values(slope, derivative.begin() + static_cast<std::ptrdiff_t>(begin));
+    });
   if (kind == activation_kind::gelu)
     compute_gelu(values.data(), derivative.data(), values.size());
   else

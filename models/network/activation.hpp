@@ -5,15 +5,18 @@
 #pragma once
 
 #include "models/base/names.hpp"
+#include "models/network/own_activation.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace troupe {
 
-enum class activation_kind : uint8_t {
+/// Beside these, values that an application adds (models/kinds/activation_kinds.hpp).
+enum class activation_kind : uint16_t {
   identity,
   relu,
   tanh,
@@ -38,20 +41,27 @@ struct name_table<activation_kind> {
                                       named(activation_kind::sigmoid, "sigmoid")};
 };
 
+// Of added ones, too.
+template <>
+std::string_view name_of<activation_kind>(activation_kind kind);
+template <>
+std::optional<activation_kind> from_name<activation_kind>(std::string_view name);
+std::vector<activation_kind> all_values(activation_kind);
+
+/// What stands behind a value that is added. Throws std::invalid_argument for others.
+const own_activation& added_activation(activation_kind kind);
+
 /// The slope of leaky-relu below 0 (Maas et al. 2013).
 inline constexpr float leaky_relu_slope = 0.01f;
 
-/// Whether f'(x) does not follow from f(x): these two fall and rise again below 0.
+/// Whether f'(x) does not follow from f(x): gelu and silu fall and rise again below 0, added ones may.
 constexpr bool derivative_needs_input(activation_kind kind) {
-  return kind == activation_kind::gelu || kind == activation_kind::silu;
+  return kind == activation_kind::gelu || kind == activation_kind::silu || is_added(kind);
 }
 
 /// Whether a function is 0 or nearly so on one side and a line on the other: about half of the
 /// units are silent, which the initialisation "he" makes up for.
-constexpr bool is_rectifier(activation_kind kind) {
-  return kind != activation_kind::identity && kind != activation_kind::tanh &&
-         kind != activation_kind::sigmoid;
-}
+bool is_rectifier(activation_kind kind);
 
 /// The activations of a network's hidden layers: one kind for all, or one for each.
 class activation_list {
@@ -61,6 +71,7 @@ public:
   activation_list(std::vector<activation_kind> kinds) : kinds_(std::move(kinds)) {}
 
   const std::vector<activation_kind>& kinds() const noexcept { return kinds_; }
+  std::vector<activation_kind>& kinds() noexcept { return kinds_; }
 
   /// The kind of hidden layer `layer`. Throws std::out_of_range when the list has several kinds,
   /// but none for this layer.

@@ -94,7 +94,17 @@ double sequential_factor(const schedule_options& x, uint64_t t) {
   return factor_at(x.parts[i], i == 0 ? t : t - x.milestones[i - 1]);
 }
 
+double added_factor(const schedule_options& x, uint64_t t) {
+  const double result = added_schedule(x.kind).factor(t, *x.steps);
+  if (!std::isfinite(result) || result < 0)
+    require(false, std::string{name_of(x.kind)} + " gives the factor " + std::to_string(result) +
+                     " at step " + std::to_string(t) + "; expected a finite number of at least 0");
+  return result;
+}
+
 double factor_at(const schedule_options& x, uint64_t t) {
+  if (is_added(x.kind))
+    return added_factor(x, t);
   switch (x.kind) {
   case schedule_kind::constant:
     return 1;
@@ -141,6 +151,7 @@ void fill_parts_in_turn(schedule_options& x, uint64_t run_steps) {
 } // namespace
 
 schedule_options with_steps(schedule_options x, uint64_t run_steps) {
+  x.kind = with_options(x.kind, x.own);
   if (!x.steps && counts_steps(x.kind) && !must_name_steps(x.kind))
     x.steps = run_steps;
   for (auto& next : x.then)

@@ -5,16 +5,20 @@
 #pragma once
 
 #include "models/base/names.hpp"
+#include "models/kinds/option.hpp"
+#include "models/training/result_rule.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace troupe {
 
-enum class schedule_kind : uint8_t {
+/// Beside these, values that an application adds (models/kinds/schedule_kinds.hpp).
+enum class schedule_kind : uint16_t {
   constant,
   step,
   cosine,
@@ -46,6 +50,26 @@ struct name_table<schedule_kind> {
     named(schedule_kind::sequential, "sequential")};
 };
 
+// Of added ones, too.
+template <>
+std::string_view name_of<schedule_kind>(schedule_kind kind);
+template <>
+std::optional<schedule_kind> from_name<schedule_kind>(std::string_view name);
+std::vector<schedule_kind> all_values(schedule_kind);
+
+/// A schedule that an application adds (models/kinds/schedule_kinds.hpp). Called by several threads at once.
+struct own_schedule {
+  /// The factor on the base rate at `step`, counted from 0, finite and >= 0, by these alone: a step may be asked for
+  /// again. `steps`: the job's key of that name, by default the steps for which the schedule is in force.
+  std::function<double(uint64_t step, uint64_t steps)> factor;
+};
+
+/// What stands behind a value that is added. Throws std::invalid_argument for others.
+const own_schedule& added_schedule(schedule_kind kind);
+
+/// The value with those of these options that its kind has; one of the library's own stays.
+schedule_kind with_options(schedule_kind kind, const component& options);
+
 /// What a schedule needs to know. Which fields count depends on `kind`; the others keep their
 /// defaults. t is the step's number.
 struct schedule_options {
@@ -73,6 +97,8 @@ struct schedule_options {
   /// chained: the schedules whose factors are multiplied; sequential: those that follow one
   /// another, each counting its steps from its own first. At least one.
   std::vector<schedule_options> parts{};
+  /// Of a kind that is added: its options, until with_steps makes them one value with `kind`.
+  component own{};
 
   friend bool operator==(const schedule_options&, const schedule_options&) = default;
 };
@@ -95,7 +121,7 @@ constexpr bool must_name_steps(schedule_kind kind) {
 /// least 1.
 schedule_options with_steps(schedule_options options, uint64_t run_steps);
 
-/// The factor on the base rate at step `t`.
+/// The factor on the base rate at step `t`; of an added kind what it says, which must be finite and >= 0.
 ///
 /// - constant:            1
 /// - step:                factor^floor(t / steps)
@@ -126,6 +152,10 @@ struct plateau_options {
   double factor = 0.1;            ///< of the rate each time, in (0, 1)
   double tolerance = 0;           ///< what a loss has to be lower by to count as improved, >= 0
   double minimum = 0;             ///< the rate's share below which it never goes, in [0, 1]
+  result_rule rule = result_rule::none; ///< lowers it when it says so
+  component own{}; ///< its options, until `resolve` makes them one value with `rule`
+
+  bool is_on() const { return patience.has_value() || is_added(rule); }
 
   friend bool operator==(const plateau_options&, const plateau_options&) = default;
 };

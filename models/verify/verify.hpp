@@ -1,4 +1,4 @@
-// Contract tests for what an application adds: whether a model or a rule keeps what the library promises
+// Contract tests for what an application adds: whether a model, a rule, a loss keeps what the library promises
 // on its behalf, above all the same bits in every process. They need no test framework:
 //
 //   for (const auto& x : troupe::verify_model(mine))
@@ -18,6 +18,7 @@
 // | inputs         | parameters and gradient stay as they are                               |
 // | not finite     | a gradient that is no number gives a parameter that is none            |
 // | descends       | a rule goes down a bowl                                                |
+// | predicted      | a binary loss predicts probabilities                                   |
 //
 // They do not find other bits on other machines, from std::exp and its kin or flags like -ffast-math
 // (docs/open.md). Processes compare probes (models/kinds/probe.hpp) for that when they meet.
@@ -25,8 +26,13 @@
 #pragma once
 
 #include "models/kinds/metric_kinds.hpp"
+#include "models/kinds/schedule_kinds.hpp"
+#include "models/losses/own_loss.hpp"
+#include "models/merging/merge_rule.hpp"
 #include "models/network/model.hpp"
+#include "models/network/own_activation.hpp"
 #include "models/optimizers/optimizer.hpp"
+#include "models/training/result_rule.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -63,5 +69,14 @@ std::vector<finding> verify_metric(const metric& x, const metric_input& input,
 
 /// Empty when all checks hold.
 std::vector<finding> verify_optimizer(const optimizer& x, const verify_options& options = {});
+
+// What stands behind values that are added to enumerations: empty when all checks hold. Derivatives are compared with
+// differences at points from -3.7 to 3.8.
+
+std::vector<finding> verify_loss(const own_loss& x);
+std::vector<finding> verify_activation(const own_activation& x);
+std::vector<finding> verify_schedule(const own_schedule& x);
+std::vector<finding> verify_merge(const own_merge& x);
+std::vector<finding> verify_result_rule(const own_result_rule& x);
 
 } // namespace troupe

@@ -358,6 +358,8 @@ def export_onnx(model_file, onnx_file):
     from onnx import TensorProto, helper
 
     tensors, metadata = load(model_file)
+    if "added" in metadata:
+        raise ValueError(f"{model_file}: a loss or an activation that an application adds has no ONNX graph here")
     if metadata.get("rows") == "sparse":
         raise ValueError(f"{model_file}: a model of sparse rows has no ONNX graph")
     known = metadata.get("kind") in ("neural-network", "linear-regression", "logistic-regression",

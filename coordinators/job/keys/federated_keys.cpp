@@ -4,6 +4,7 @@
 #include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/keys/kind_types.hpp"
 #include "coordinators/job/training_modes.hpp"
+#include "models/kinds/merge_kinds.hpp"
 
 namespace troupe {
 
@@ -156,7 +157,7 @@ void add_averaging(const merge_keys& merge) {
 
 } // namespace
 
-void add_merge_keys(job_key_rows& out) {
+void add_merge_keys(job_key_rows& out, bool with_options) {
   using x = merge_section;
   merge_keys merge{out, "merge", &job::merge};
   add_rule(merge);
@@ -170,6 +171,9 @@ void add_merge_keys(job_key_rows& out) {
             "rehearsal of faults: the last members or clients hand in their update reversed");
   merge.add("flip_factor", &x::flip_factor, above(0),
             {"rehearsal of faults: and so many times as long", "", "use a number such as 10"});
+  if (with_options)
+    add_options<merge_table, job>(out, "merge", merge_rules(),
+                                  [](job& y) -> component& { return y.merge.members.own; });
 }
 
 } // namespace troupe

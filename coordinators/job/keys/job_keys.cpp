@@ -145,8 +145,8 @@ job_key_rows make_rows(bool with_options) {
   add_data_keys(out);
   add_model_keys(out, with_options);
   add_optimizer_keys(out, with_options);
-  add_training_keys(out);
-  add_merge_keys(out);
+  add_training_keys(out, with_options);
+  add_merge_keys(out, with_options);
   add_federated_keys(out);
   add_privacy_keys(out);
   add_parallel(out);

@@ -37,8 +37,8 @@ std::vector<std::pair<std::string, std::string*>> files_of(job& x);
 void add_data_keys(job_key_rows& out);
 void add_model_keys(job_key_rows& out, bool with_options);
 void add_optimizer_keys(job_key_rows& out, bool with_options);
-void add_training_keys(job_key_rows& out);
-void add_merge_keys(job_key_rows& out);
+void add_training_keys(job_key_rows& out, bool with_options);
+void add_merge_keys(job_key_rows& out, bool with_options);
 void add_federated_keys(job_key_rows& out);
 void add_privacy_keys(job_key_rows& out);
 

@@ -217,18 +217,20 @@ private:
 };
 
 /// Adds the options of all kinds of the table, as keys of the section. Throws std::invalid_argument for
-/// one that is a key of every job and not `shared` by kinds.
-template <class Table, class Section>
-void add_options(job_key_rows& out, const std::string& section, const Table& table,
-                 Section job::*part, const std::vector<std::string>& shared) {
+/// one that is a key already and not `shared` by kinds.
+template <class Table, class Target>
+void add_options(std::vector<key_row<Target>>& out, const std::string& section, const Table& table,
+                 std::function<component&(Target&)> part,
+                 const std::vector<std::string>& shared = {}) {
   const auto begin = out.size();
+  const auto prefix = section.empty() ? section : section + '.';
   for (const auto& kind : table.names())
     for (const auto& info : table.at(kind).options) {
-      const auto known = std::ranges::find(out, section + '.' + info.name, &job_key::path);
+      const auto known = std::ranges::find(out, prefix + info.name, &key_row<Target>::path);
       const auto place = static_cast<size_t>(known - out.begin());
       if (place < begin && std::ranges::find(shared, info.name) == shared.end())
-        throw std::invalid_argument(section + " kind '" + kind + "': '" + info.name +
-                                    "' is a key of every job: give the option another name");
+        throw std::invalid_argument("kind '" + kind + "': '" + prefix + info.name +
+                                    "' is a key already: give the option another name");
       if (known != out.end())
         continue;
       option_type::kind_options kinds;
@@ -236,8 +238,7 @@ void add_options(job_key_rows& out, const std::string& section, const Table& tab
         if (const auto* one = table.at(other).find(info.name))
           kinds.emplace_back(other, *one);
       const auto type = std::make_shared<option_type>(info.name, std::move(kinds));
-      key_section<job, component>{out, section,
-                                  [part](job& x) -> component& { return (x.*part).own; }}
+      key_section<Target, component>{out, section, part}
         .add(info.name, type,
              {type->each([](const option_info& x) { return x.meaning; }),
               type->each([](const option_info& x) { return option_text(x.fallback); })})

@@ -3,6 +3,8 @@
 #include "coordinators/job/keys/job_keys.hpp"
 #include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/keys/kind_types.hpp"
+#include "models/kinds/activation_kinds.hpp"
+#include "models/kinds/loss_kinds.hpp"
 #include "models/kinds/model_kinds.hpp"
 
 namespace troupe {
@@ -132,7 +134,14 @@ void add_model_keys(job_key_rows& out, bool with_options) {
   add_layers(model);
   add_start(model);
   if (with_options)
-    add_options(out, "model", models(), &job::model, {});
+    add_options<model_table, job>(out, "model", models(),
+                                  [](job& x) -> component& { return x.model.own; });
+  if (with_options)
+    add_options<loss_table, job>(out, "model", losses(),
+                                 [](job& x) -> component& { return x.model.added; });
+  if (with_options)
+    add_options<activation_table, job>(out, "model", activations(),
+                                       [](job& x) -> component& { return x.model.added; });
 }
 
 } // namespace troupe

@@ -5,6 +5,8 @@
 #include "coordinators/job/keys/kind_types.hpp"
 #include "models/keys/key_table.hpp"
 #include "models/kinds/optimizer_kinds.hpp"
+#include "models/kinds/result_kinds.hpp"
+#include "models/kinds/schedule_kinds.hpp"
 
 #include <algorithm>
 
@@ -76,6 +78,7 @@ void add_plateau(job_key_rows& out) {
                               [](job& of) -> y& { return of.optimizer.plateau; }};
   plateau.add("patience", &y::patience, within(1, epochs_max),
               {"evaluations without improvement after which the rate is lowered", "off"});
+  plateau.add("rule", &y::rule, "of the application: lowers the rate when it says so");
   plateau.add("factor", &y::factor, option_range{0, 1, true, true, {}},
               {"of the rate each time it is lowered", "", "use a factor such as 0.1"});
   plateau.add(
@@ -100,16 +103,21 @@ void add_optimizer_keys(job_key_rows& out, bool with_options) {
     std::vector<std::string> constants;
     for (const auto& constant : optimizer_constants)
       constants.emplace_back(constant.key);
-    add_options(out, "optimizer", optimizers(), &job::optimizer, constants);
+    add_options<optimizer_table, job>(
+      out, "optimizer", optimizers(), [](job& x) -> component& { return x.optimizer.own; },
+      constants);
   }
   add_schedule(out);
   add_plateau(out);
+  if (with_options)
+    add_options<result_table, job>(out, "optimizer.plateau", result_rules(),
+                                   [](job& x) -> component& { return x.optimizer.plateau.own; });
 }
 
 namespace {
 
 using schedule_rows = std::vector<key_row<schedule_options>>;
-using schedules = std::vector<schedule_options>;
+using schedule_list = std::vector<schedule_options>;
 
 // A schedule in `then` in `then` ...: more would be a mistake, and the reader recurses.
 constexpr size_t then_depth_max = 8;
@@ -135,11 +143,11 @@ bool read_schedule(const toml_value& value, const std::string& path, schedule_op
 }
 
 /// One that follows, as a table, or several in a list.
-class schedules_type final : public type_for<schedules> {
+class schedules_type final : public type_for<schedule_list> {
 public:
   explicit schedules_type(bool is_list) : is_list_(is_list) {}
   std::string words() const override { return is_list_ ? "list of tables" : "table"; }
-  void read(schedules& out, const toml_value& value, const std::string& path,
+  void read(schedule_list& out, const toml_value& value, const std::string& path,
             complaints& found) const override {
     const auto* list = value.as<toml_value::list>();
     if (is_list_ && !list) {
@@ -148,14 +156,14 @@ public:
       accepted(refused, value, path, found);
       return;
     }
-    schedules result(is_list_ ? list->size() : 1);
+    schedule_list result(is_list_ ? list->size() : 1);
     for (size_t i = 0; i < result.size(); ++i)
       if (!read_schedule(is_list_ ? (*list)[i] : value,
                          is_list_ ? path + '[' + std::to_string(i) + ']' : path, result[i], found))
         return;
     out = result;
   }
-  std::optional<std::string> text(const schedules& x) const override {
+  std::optional<std::string> text(const schedule_list& x) const override {
     if (x.empty())
       return std::nullopt;
     if (!is_list_)
@@ -202,6 +210,7 @@ schedule_rows make_schedule_rows() {
   schedule.add(
     "then", &x::then, std::make_shared<schedules_type>(false),
     {"warmup: the schedule after the rise, its steps counted from there", "none: constant"});
+  add_options<schedule_table, x>(out, "", schedules(), [](x& y) -> component& { return y.own; });
   return out;
 }
 

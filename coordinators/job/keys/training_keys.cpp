@@ -5,6 +5,7 @@
 #include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/keys/kind_types.hpp"
 #include "models/kinds/metric_kinds.hpp"
+#include "models/kinds/result_kinds.hpp"
 
 namespace troupe {
 
@@ -210,6 +211,8 @@ void add_ends(training_section& training) {
     .add("patience", &training_options::patience, within(1, epochs_max),
          {"stops after so many evaluations without improvement", "off"})
     .affects(key_effect::end);
+  training.add("stop_rule", &training_options::rule, "of the application: stops when it says so")
+    .affects(key_effect::end);
   training
     .add("tolerance", &training_options::tolerance, at_least(0),
          {"an improvement must exceed this", "", "use a small number such as 1e-4"})
@@ -238,7 +241,7 @@ void add_ends(training_section& training) {
 
 } // namespace
 
-void add_training_keys(job_key_rows& out) {
+void add_training_keys(job_key_rows& out, bool with_options) {
   training_section training{out, "training", &job::training};
   training.add("strategy", &training_options::strategy, "what replicas exchange");
   training.add("consistency", consistency(),
@@ -269,6 +272,9 @@ void add_training_keys(job_key_rows& out) {
     "delay_compensation", &training_options::delay_compensation, at_least(0),
     {"not synchronous: corrects late gradients by this share of the second order; 0 is off", "",
      "use a number such as 0.04"});
+  if (with_options)
+    add_options<result_table, job>(out, "training", result_rules(),
+                                   [](job& x) -> component& { return x.training.own; });
 }
 
 } // namespace troupe

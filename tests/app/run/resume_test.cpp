@@ -287,6 +287,7 @@ TEST(run_start, a_finished_run_goes_on_only_when_something_can_come_of_it) {
     {"steps", false, 100, false},      {"interrupt", true, 200, true},
     {"interrupt", true, 100, false},   {"patience", true, 200, false},
     {"patience", false, 200, true},    {"patience", false, 100, false},
+    {"rule", true, 200, false},        {"rule", false, 200, true},
     {"target-loss", true, 200, false}, {"target-loss", false, 200, true},
   };
   for (const auto& [stopped_by, same_rules, last_version, goes_on] : table)

@@ -193,7 +193,7 @@ TEST(saved_model, metadata_that_are_missing_are_named) {
 TEST(saved_model, unknown_words_are_shown_beside_the_known_ones) {
   EXPECT_EQ(
     complaint_with("format", "troupe-model-9"),
-    "the metadata's 'format' is 'troupe-model-9' instead of 'troupe-model-1' to 'troupe-model-4'");
+    "the metadata's 'format' is 'troupe-model-9' instead of 'troupe-model-1' to 'troupe-model-5'");
   EXPECT_TRUE(complaint_with("kind", "oracle")
                 .starts_with("the metadata's 'kind' is 'oracle', which is none of: softmax"));
   EXPECT_TRUE(complaint_with("activation", "cube").starts_with("the metadata's 'activation' is"));

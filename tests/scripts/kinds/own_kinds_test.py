@@ -2,7 +2,9 @@
 
     python3 tests/scripts/kinds/own_kinds_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
 
-The program (own_kinds.cpp) is the command with a model ("wave") and an optimizer ("drag") of its own.
+The program (own_kinds.cpp) is the command with a model ("wave") and an optimizer ("drag") of its own, and with a loss,
+an activation, a schedule, a merge rule and rules of results that are the library's once more: a job with them has the
+parameters of the job with the library's.
 """
 
 import json
@@ -34,11 +36,33 @@ batch_size = 32
 slices = 4
 epochs = 40
 """
+# With one kind of each table; in place of them the library's.
+VALUES_JOB = """[data]
+file = "wave.csv"
+test_fraction = 0.25
+validation_fraction = 0.1
+[model]
+kind = "neural-network"
+hidden = [12, 8]
+activation = ["hinge", "relu"]
+loss = "power"
+[optimizer]
+kind = "adam"
+learning_rate = 0.02
+[optimizer.schedule]
+kind = "halves"
+every = 90
+[training]
+batch_size = 30
+slices = 3
+epochs = 40
+"""
+KNOWN = ["model.activation=relu", "model.loss=squared", "optimizer.schedule.kind=step", "optimizer.schedule.steps=90",
+         "optimizer.schedule.factor=0.5", "optimizer.schedule.every="]
 EPOCHS = 40
 LONG = 1000  # epochs: a second or more, so that something can befall the run
 
-class OwnKinds(JobTest):
-    job_text = JOB
+class WithProgram(JobTest):
     figures = ("parameters_sha256", "job_sha256", "steps", "epochs", "train_loss", "test_loss")
 
     def setUp(self):
@@ -51,10 +75,30 @@ class OwnKinds(JobTest):
 
     def train(self, directory, sets=()):
         words = sets_of([f"output.directory={directory}", *sets])
-        return json.loads(self.run_program("train", self.job, "--json", "--quiet", *words).stdout)
+        return json.loads(self.run_program("train", self.job, "--json", "--quiet", "--overwrite", *words).stdout)
 
     def refusal(self, *arguments, code=78, **how):
         return self.run_program(*arguments, code=code, **how).stderr
+
+    def cluster_file(self, *more):
+        nodes = nodes_on_loopback([(1, 1), (1, 1)])
+        return self.write("cluster.toml", cluster_text(nodes, *more, job=self.job))
+
+    def expect_refused_by_name(self, variables, why):
+        nodes = nodes_on_loopback([(1, 1), (1, 0)])
+        for node in nodes:
+            node.program = PROGRAM
+        nodes[1].wrapper = ["env", *(f"{key}={value}" for key, value in variables.items())]
+        with Cluster(cluster_text(nodes, "", timeouts(join=60), job=self.job), nodes) as cluster:
+            worker = cluster.processes["left"]
+            worker.end(HANG)
+            self.assertEqual(worker.process.returncode, 76, cluster.messages())
+            self.assertRegex("\n".join(line for _, line in worker.lines), why)
+            cluster.processes[DIRECTOR].signal(signal.SIGKILL)
+
+
+class OwnKinds(WithProgram):
+    job_text = JOB
 
     # ---- One process
 
@@ -148,10 +192,6 @@ class OwnKinds(JobTest):
 
     # ---- Clusters
 
-    def cluster_file(self, *more):
-        nodes = nodes_on_loopback([(1, 1), (1, 1)])
-        return self.write("cluster.toml", cluster_text(nodes, *more, job=self.job))
-
     def test_launch_starts_this_program(self):
         alone = self.train("alone")
         run = self.run_program("launch", self.cluster_file(), "--json", "--set", "output.directory=two")
@@ -168,17 +208,123 @@ class OwnKinds(JobTest):
         for variables, why in [
                 ({"TROUPE_TEST_KIND_VERSION": "2"}, "model.kind = wave 1 and wave 2"),
                 ({"TROUPE_TEST_KIND_CHANGED": "1"}, r"optimizer drag 1 = [0-9a-f]{16} and [0-9a-f]{16}")]:
-            nodes = nodes_on_loopback([(1, 1), (1, 0)])
-            for node in nodes:
-                node.program = PROGRAM
-            nodes[1].wrapper = ["env", *(f"{key}={value}" for key, value in variables.items())]
-            text = cluster_text(nodes, "", timeouts(join=60), job=self.job)
-            with Cluster(text, nodes) as cluster:
-                worker = cluster.processes["left"]
-                worker.end(HANG)
-                self.assertEqual(worker.process.returncode, 76, cluster.messages())
-                self.assertRegex("\n".join(line for _, line in worker.lines), why)
-                cluster.processes[DIRECTOR].signal(signal.SIGKILL)
+            self.expect_refused_by_name(variables, why)
+
+
+class OwnValues(WithProgram):
+    """Kinds that stand in place of a value of an enumeration."""
+    job_text = VALUES_JOB
+    figures = ("parameters_sha256", "steps", "epochs", "train_loss", "test_loss")
+
+    def expect_twin(self, own=(), known=()):
+        result = self.train("own", sets=own)
+        self.expect_equal(result, self.train("known", sets=[*KNOWN, *known]))
+        return result
+
+    def test_they_are_what_the_librarys_are(self):
+        self.expect_twin()
+        identity = self.read("own", "identity.txt")
+        for line in ("model.loss = power", "model.activation = hinge relu", "loss.kind = power 1",
+                     "loss.power.power = 4000000000000000", "activation.kind = hinge 1", "schedule.kind = halves 1",
+                     "schedule.halves.every = 90"):
+            self.assertIn(line + "\n", identity)
+
+    def test_options_are_part_of_the_job(self):
+        shas = [self.train(f"run{i}", sets=sets)["job_sha256"]
+                for i, sets in enumerate((["model.power=1"], ["model.power=2"], ["optimizer.schedule.every=91"], []))]
+        self.assertEqual(len(set(shas)), 3)
+        self.assertEqual(shas[1], shas[3], "the default")
+        self.expect_twin(["model.power=1"], ["model.loss=absolute"])
+
+    def test_a_schedule_within_others(self):
+        inner = '{ kind = "halves", every = 30 }'
+        self.expect_twin(["optimizer.schedule.every=", f'optimizer.schedule={{ kind = "warmup", steps = 20, then = {inner} }}'],
+                         ['optimizer.schedule={ kind = "warmup", steps = 20, then = '
+                          '{ kind = "step", steps = 30, factor = 0.5 } }'])
+
+    def test_models_are_merged(self):
+        mode = ["training.strategy=parameters", "training.local_steps=2", "training.members=3"]
+        for replicas in (1, 3):
+            result = self.expect_twin([*mode, "merge.rule=middle", f"training.replicas={replicas}"],
+                                      [*mode, "merge.rule=median"])
+            self.assertNotEqual(result["parameters_sha256"], self.train("other", sets=mode)["parameters_sha256"])
+        self.assertIn("merge.kind = middle 1\n", self.read("own", "identity.txt"))
+
+    def test_results_end_training_and_lower_the_rate(self):
+        many = f"training.epochs={LONG}"
+        result = self.expect_twin([many, "training.stop_rule=rises", "training.count=2"], [many, "training.patience=2"])
+        self.assertEqual(result["stopped_by"], "rule")
+        self.assertLess(result["epochs"], LONG)
+        steps = result["steps"] // result["epochs"]
+        self.expect_twin(["optimizer.plateau.rule=each", "optimizer.plateau.count=5", "training.epochs=12"],
+                         ["training.epochs=12", f"optimizer.schedule={{ kind = \"chained\", parts = [{{ kind = \"step\", "
+                          f"steps = 90, factor = 0.5 }}, {{ kind = \"multi-step\", factor = 0.1, "
+                          f"milestones = [{5 * steps}, {10 * steps}] }}] }}"])
+
+    def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(self):
+        sets = [f"training.epochs={LONG}", "checkpoint.every_steps=50", "training.stop_rule=rises",
+                "training.count=400", "optimizer.plateau.rule=each", "optimizer.plateau.count=90"]
+        undisturbed = self.train("undisturbed", sets=sets)
+        self.expect_equal(resumed_after_a_kill(self.folder, self.job, sets, program=PROGRAM), undisturbed)
+
+    def test_two_nodes_and_a_killed_worker(self):
+        settings = f"[training]\nepochs = {LONG}\n[checkpoint]\nevery_steps = 500\n"
+        alone = self.train("alone", sets=[f"training.epochs={LONG}"])
+        for result, messages in results_with_a_kill(self.folder, self.job, settings, PROGRAM):
+            with self.subTest(messages=messages):
+                self.expect_equal(result, alone)
+
+    def test_owners_of_parts_merge_them(self):
+        mode = ["training.strategy=parameters", "training.local_steps=2", "training.members=3", "merge.rule=middle"]
+        alone = self.train("alone", sets=mode)
+        words = sets_of([*mode, "output.directory=two"])
+        run = self.run_program("launch", self.cluster_file(), "--json", *words)
+        self.expect_equal(json.loads(run.stdout), alone)
+
+    def test_a_model_file_is_read_by_the_program_alone(self):
+        self.train("run", sets=["model.power=1"])
+        shown = json.loads(self.run_program("inspect", "run/model.safetensors", "--json").stdout)["metadata"]
+        self.assertEqual(shown["format"], "troupe-model-5")
+        self.assertEqual([(one["table"], one["kind"], one["version"], one["options"])
+                          for one in json.loads(shown["added"])],
+                         [("loss", "power", 1, {"power": 1.0}), ("activation", "hinge", 1, {})])
+        told = json.loads(self.run_program("evaluate", "run", "--json").stdout)
+        summary = json.loads(self.read("run", "summary.json"))
+        self.assertEqual(told["loss"], summary["test_loss"])
+        self.write("rows.csv", "x\n0.25\n")
+        self.run_program("predict", "run/model.safetensors", "rows.csv")
+        for program, variables, why in [
+                (TROUPE, {}, "an activation of kind 'hinge', version '1', which this program does not have"),
+                (PROGRAM, {"TROUPE_TEST_KIND_VERSION": "2"}, "this program has version 2")]:
+            self.assertIn(why, self.refusal("predict", "run/model.safetensors", "rows.csv", program=program, code=76,
+                                            **variables))
+        self.train("run", sets=["model.activation=relu"])
+        self.assertIn("a loss of kind 'power', version '1', which",
+                      self.refusal("predict", "run/model.safetensors", "rows.csv", program=TROUPE, code=76))
+
+    def test_job_files_are_checked_like_any_other(self):
+        self.assertIn('got the string "hinge"', self.refusal("train", self.job, program=TROUPE))
+        for setting, why in [
+                ("model.powr=2", "did you mean 'model.power'?"),
+                ("model.power=3", "expected number in [1, 2], got the integer 3"),
+                ("model.loss=squared", "squared, hinge, relu takes no power"),
+                ("optimizer.schedule.kind=constant", "constant takes no every"),
+                ("model.loss=powers", "did you mean 'power'?"),
+                ("training.count=3", "none takes no count"),
+                ("training.stop_rule=falls", "expected one of \"none\" | \"rises\" | \"each\""),
+                ("merge.rule=middles", "did you mean 'middle'?")]:
+            self.assertIn(why, self.refusal("train", self.job, "--set", "model.power=2", "--set", setting), setting)
+        shown = self.run_program("config", "show", self.job, "--set", "model.power=1").stdout
+        for line in ('loss = "power"', "power = 1.0", 'activation = ["hinge", "relu"]', "every = 90"):
+            self.assertIn(line + "\n", shown)
+        self.write("shown.toml", shown)
+        self.assertEqual(self.run_program("config", "show", "shown.toml").stdout, shown)
+
+    def test_other_versions_and_other_arithmetic_are_refused_by_name(self):
+        for variables, why in [
+                ({"TROUPE_TEST_KIND_VERSION": "2"}, "loss.kind = power 1 and power 2"),
+                ({"TROUPE_TEST_LOSS_CHANGED": "1"}, r"loss power 1 = [0-9a-f]{16} and [0-9a-f]{16}")]:
+            self.expect_refused_by_name(variables, why)
 
 
 if __name__ == "__main__":
