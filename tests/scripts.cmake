@@ -46,7 +46,7 @@ function(troupe_example_test name)
   add_test(NAME example_${name} COMMAND ${TROUPE_PYTHON} -B ${here}/scripts/examples_test.py ${ARGN})
 endfunction()
 if(TROUPE_BUILD_EXAMPLES)
-  foreach(name IN ITEMS collectives digits embed estimator
+  foreach(name IN ITEMS collectives digits embed estimator own_member
                         linear_regression_parallel online row_supply)
     troupe_example_test(${name} program $<TARGET_FILE:example_${name}> ${examples}/${name}.cpp)
   endforeach()

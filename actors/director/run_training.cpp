@@ -41,10 +41,12 @@ watched_figure watch_by(const run_history& history, const director_rule_options&
 std::vector<seen_result> seen_since(uint64_t version, const checkpoint& x,
                                     const director_rule_options& options) {
   std::vector<seen_result> result;
-  for (const auto& row : x.history)
-    if (row.steps >= version && options.plan.schedules_evaluation(row.steps))
+  for (const auto& row : x.history) {
+    const bool is_judged = options.rows.empty() || row.test_loss || row.validation_loss;
+    if (row.steps >= version && is_judged && options.plan.schedules_evaluation(row.steps))
       result.push_back({row.steps, watched_of(row, figure_watched(options))
                                      .value_or(std::numeric_limits<double>::quiet_NaN())});
+  }
   return result;
 }
 

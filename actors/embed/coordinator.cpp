@@ -309,16 +309,36 @@ coordinator_actor::behavior_type coordinate(self_pointer<coordinator_actor, coor
 
 namespace {
 
-void refuse(const std::string& key, const std::string& why) {
-  throw failure(failure_code::bad_job, "a coordinator of an application " + why, key,
-                "use training.strategy = \"gradients\" or \"parameters\"");
+void refuse(bool what, const char* key, const std::string& why) {
+  if (what)
+    throw failure(failure_code::bad_job, "a coordinator of an application " + why, key,
+                  "leave it out, or train with troupe::train");
+}
+
+/// What belongs to runs that see evaluations, epochs or all members' rows.
+void require_members_of(const job& x) {
+  const std::string no_results = "sees no evaluations";
+  refuse(is_federated(x.training), "training.strategy",
+         "has members with rows of their own, no simulated clients");
+  refuse(scope_of(x.optimizer.kind) != optimizer_scope::element_wise, "optimizer.kind",
+         "needs a rule that works element by element");
+  refuse(x.optimizer.plateau.is_on(), "optimizer.plateau", no_results);
+  refuse(x.training.patience.has_value(), "training.patience", no_results);
+  refuse(x.training.target_loss.has_value(), "training.target_loss", no_results);
+  refuse(is_added(x.training.rule), "training.stop_rule", no_results);
+  if (x.training.strategy != strategy_kind::parameters)
+    return;
+  refuse(x.merge.elastic_alpha.has_value(), "merge.elastic_alpha",
+         "keeps no models of its members");
+  refuse(x.merge.averaging.kind != averaging_kind::none, "merge.averaging",
+         "has one main model, and no average beside it");
+  refuse(x.optimizer.schedule.kind != schedule_kind::constant, "optimizer.schedule",
+         "lets members begin anew in each round, their steps too");
 }
 
 /// How models become one: one of each member makes a round.
 parameters_coordinator_options merging_of(const job& resolved) {
   const auto rounds = local_rounds_of(resolved);
-  if (rounds.elastic_alpha)
-    refuse("merge.elastic_alpha", "keeps no models of its members");
   parameters_coordinator_options result;
   result.merge = rounds.merge;
   result.outer = rounds.outer;
@@ -342,10 +362,7 @@ asynchronous_options steps_of(const job& resolved, const model& network) {
 } // namespace
 
 coordinator_options coordinator_of_job(const job& resolved, const model& network) {
-  if (is_federated(resolved.training))
-    refuse("training.strategy", "has members with rows of their own, no simulated clients");
-  if (scope_of(resolved.optimizer.kind) != optimizer_scope::element_wise)
-    refuse("optimizer.kind", "needs a rule that works element by element");
+  require_members_of(resolved);
   const bool merges = resolved.training.strategy == strategy_kind::parameters;
   coordinator_options result;
   result.name = resolved.name;

@@ -61,7 +61,8 @@ struct coordinator_options {
 /// begins as the job's seed says. Before as many members as the job has replicas, or members, have joined nobody gets
 /// work. Checkpoints come every `checkpoint.every_steps` versions, once the caller adds a store.
 ///
-/// Throws failure(bad_job) for federated training, elastic averaging and solvers, which have no such members.
+/// Epochs and steps are not counted: the caller ends it. Throws failure(bad_job) for what it cannot do: federated
+/// training, solvers, rules that read results; with "parameters" schedules, averages and elastic averaging.
 coordinator_options coordinator_of_job(const job& resolved, const model& network);
 
 class coordinator_state {

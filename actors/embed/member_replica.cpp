@@ -121,9 +121,12 @@ batch member_replica_state::next_batch() {
   const auto steps = (rows + options_.batch_size - 1) / options_.batch_size;
   const auto begin = static_cast<size_t>(step_ % steps) * options_.batch_size;
   const auto count = std::min(options_.batch_size, rows - begin);
-  const auto order = order_->of(step_++ / steps);
-  return order ? options_.rows->gather(std::span{*order}.subspan(begin, count), reader_)
-               : options_.rows->range(begin, count, reader_);
+  const auto order = order_->of(step_ / steps);
+  auto result = order ? options_.rows->gather(std::span{*order}.subspan(begin, count), reader_)
+                      : options_.rows->range(begin, count, reader_);
+  result.seed = options_.seed; // of dropout
+  result.step = step_++;
+  return result;
 }
 
 member_update member_replica_state::update_of(const member_work& work) {
@@ -137,7 +140,8 @@ member_update member_replica_state::update_of(const member_work& work) {
     result.values = payload{values, 0, values.size()};
     return result;
   }
-  gradients_coordinator trained{{.optimizer = options_.optimizer, .layout = network.layout()}};
+  gradients_coordinator trained{
+    {.optimizer = options_.optimizer, .layout = network.layout(), .frozen = network.frozen()}};
   trained.set_parameters(work.parameters.values());
   trained.start();
   for (size_t i = 0; i < options_.local_steps; ++i) {

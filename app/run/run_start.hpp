@@ -48,7 +48,7 @@ private:
 struct ended_run {
   uint64_t steps = 0;     ///< it ended at
   std::string stopped_by; ///< as in its summary
-  /// evaluate_every, target_loss, patience, tolerance, and the budget of privacy are as they were.
+  /// evaluate_every, target_loss, patience, tolerance, stop_rule, and the budget of privacy are as they were.
   bool same_rules = true;
   bool drops_best = false; ///< its result is the best version, now the last one is asked for
 };

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 namespace troupe {
@@ -44,6 +45,23 @@ void settle_added_values(job& x) {
   });
 }
 
+namespace {
+
+/// What a kind's own function says against its options.
+void check_made(problem_list& check, const job& x) {
+  if (!check.found.empty())
+    return;
+  for_each_value(x, [&](auto, auto& table, auto value, const std::string& section, auto& given) {
+    try {
+      table.with(value, given);
+    } catch (const std::invalid_argument& problem) {
+      check.require(false, section, std::string{name_of(value)} + ": " + problem.what(), "");
+    }
+  });
+}
+
+} // namespace
+
 void check_added_values(problem_list& check, const job& x) {
   // Options of one place: those of the loss and of activations are together.
   std::map<const component*, std::vector<const kind_entry*>> named;
@@ -68,6 +86,14 @@ void check_added_values(problem_list& check, const job& x) {
       }
       check.require(is_known, key, place.second + " takes no " + name, "leave it out");
     }
+  check_made(check, x);
+  // A model file has one set of options for each name.
+  const auto& kinds = x.model.activation.kinds();
+  for (const auto one : kinds)
+    for (const auto other : kinds)
+      check.require(one == other || name_of(one) != name_of(other), "model.activation",
+                    std::string{name_of(one)} + " is named twice, with other options",
+                    "give both layers the same, or add two kinds");
 }
 
 std::vector<named_kind> added_values_of(const job& resolved) {

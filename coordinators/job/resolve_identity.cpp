@@ -11,10 +11,12 @@
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
 #include "models/base/arithmetic.hpp"
+#include "models/kinds/activation_kinds.hpp"
 #include "models/kinds/metric_kinds.hpp"
 #include "models/kinds/model_kinds.hpp"
 #include "models/kinds/optimizer_kinds.hpp"
 #include "models/kinds/probe.hpp"
+#include "models/kinds/schedule_kinds.hpp"
 #include "models/optimizers/optimizer.hpp"
 
 #include <algorithm>
@@ -26,6 +28,14 @@ namespace {
 // ---- Values that say more than their key --------------------------------------------------------
 
 std::string schedule_text(const schedule_options& schedule);
+
+/// Options of a value that is added: " every=403e000000000000".
+std::string added_options(const component& x) {
+  std::string result;
+  for (const auto& [name, value] : x.options)
+    result += ' ' + name + '=' + bits_text(value);
+  return result;
+}
 
 std::string texts_of(const std::vector<schedule_options>& schedules) {
   std::string result;
@@ -43,8 +53,8 @@ std::string schedule_text(const schedule_options& x) {
   const auto of = [&](const std::string& inner) {
     return std::string{name_of(x.kind)} + '(' + inner + ')';
   };
-  if (is_added(x.kind)) // its options stand on lines of their own
-    return of(steps);
+  if (is_added(x.kind))
+    return of(steps + added_options(schedules().what(x.kind)));
   switch (x.kind) {
   case schedule_kind::constant:
     break;
@@ -93,8 +103,11 @@ std::string optimizer_kind_text(const job& x) {
 
 std::string activations_text(const job& x) {
   std::string result;
-  for (size_t i = 0; i < x.model.hidden.size(); ++i)
-    result += (i == 0 ? "" : " ") + std::string{name_of(x.model.activation.of(i))};
+  for (size_t i = 0; i < x.model.hidden.size(); ++i) {
+    const auto kind = x.model.activation.of(i);
+    result += (i == 0 ? "" : " ") + std::string{name_of(kind)} +
+              (is_added(kind) ? added_options(activations().what(kind)) : "");
+  }
   return result;
 }
 

@@ -62,8 +62,7 @@ template <class Table>
 component read_own_kind(const Table& table, const std::string& what, const std::string& kind,
                         const std::string& version, const json& options, const std::string& path) {
   const auto* known = table.find(kind);
-  const auto named =
-    "a " + what + " of kind " + shown_text(kind) + ", version " + shown_text(version);
+  const auto named = what + " of kind " + shown_text(kind) + ", version " + shown_text(version);
   if (!known)
     throw failure(failure_code::mismatch, named + ", which this program does not have", path,
                   "use the program that trained it");

@@ -36,10 +36,12 @@ public:
   explicit added_kinds(std::string what, void (*require)(const Made&))
     : base(what, own_names()), what_(std::move(what)), require_(require) {}
 
-  /// Adds a kind whose options `make` gets. Throws std::invalid_argument as kind_table does.
+  /// Adds a kind whose options `make` gets, which is tried with the defaults at once. Throws std::invalid_argument as
+  /// kind_table does, when a function is missing, and what `make` throws.
   template <class Options>
   void add(const std::string& name, kind_info info, std::vector<option_row<Options>> rows,
            std::type_identity_t<std::function<Made(const Options&)>> make) {
+    require_(make(Options{}));
     base::template add<Options>(name, std::move(info), std::move(rows),
                                 [make = std::move(make)](const Options& x, const no_input&) {
                                   return std::make_unique<Made>(make(x));
@@ -51,18 +53,20 @@ public:
   }
 
   /// The value of this kind with these options. Throws std::invalid_argument when there is no such kind, for options
-  /// that are none, for a function that is missing, and for more than 4,096 values.
+  /// that are none, for a function that is missing, and for more than 4,096 values; what the kind's function throws.
   Enum value(const component& x) {
     auto whole = this->complete(x);
+    if (const auto known = place_of(whole))
+      return numbered(*known);
+    auto made = this->make(whole, {}); // without the lock: it may ask for another value
+    require_(*made);
     const std::lock_guard lock{mutex_};
-    size_t i = 0;
-    for (; i < known_.size(); ++i)
+    for (size_t i = 0; i < known_.size(); ++i)
       if (known_[i]->what == whole)
         return numbered(i);
+    const auto i = known_.size();
     if (i == places_.size())
       throw std::invalid_argument(what_ + ": more kinds and options than a process can have");
-    auto made = this->make(whole, {});
-    require_(*made);
     known_.push_back(std::make_unique<row>(row{std::move(whole), std::move(made)}));
     places_[i] = known_.back().get();
     return numbered(i);
@@ -123,6 +127,13 @@ private:
       if (own == x)
         return name;
     return "?";
+  }
+  std::optional<size_t> place_of(const component& whole) {
+    const std::lock_guard lock{mutex_};
+    for (size_t i = 0; i < known_.size(); ++i)
+      if (known_[i]->what == whole)
+        return i;
+    return std::nullopt;
   }
   static Enum numbered(size_t place) { return static_cast<Enum>(first_added_value + place); }
 

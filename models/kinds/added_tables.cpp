@@ -6,6 +6,9 @@
 #include "models/kinds/result_kinds.hpp"
 #include "models/kinds/schedule_kinds.hpp"
 
+#include <cmath>
+#include <cstdio>
+
 namespace troupe {
 
 namespace {
@@ -15,6 +18,13 @@ template <auto function, class Made>
 void require_function(const Made& x) {
   if (!(x.*function))
     throw std::invalid_argument("a kind without its function");
+}
+
+/// "0.5"
+std::string shown_number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", x);
+  return text;
 }
 
 } // namespace
@@ -84,20 +94,27 @@ bool gives_margins(loss_kind kind) {
 }
 
 bool accepts_target(loss_kind kind, double target) {
-  if (is_added(kind))
-    return !losses().made(kind).accepts || losses().made(kind).accepts(target);
+  if (is_added(kind)) {
+    const auto& own = losses().made(kind);
+    return own.above_least ? target > own.least_target : target >= own.least_target;
+  }
   return kind == loss_kind::poisson ? target >= 0 : kind == loss_kind::gamma ? target > 0 : true;
 }
 
-std::string_view target_demand(loss_kind kind) {
-  if (is_added(kind))
-    return losses().made(kind).demand;
+std::string target_demand(loss_kind kind) {
+  if (is_added(kind)) {
+    const auto& own = losses().made(kind);
+    return std::isinf(own.least_target)
+             ? ""
+             : (own.above_least ? "above " : "of at least ") + shown_number(own.least_target);
+  }
   return kind == loss_kind::poisson ? "of at least 0" : kind == loss_kind::gamma ? "above 0" : "";
 }
 
 bool takes_target_scale(loss_kind kind) {
   return !is_classification(kind) && !has_log_link(kind) &&
-         (!is_added(kind) || losses().made(kind).takes_scale);
+         (!is_added(kind) ||
+          (losses().made(kind).takes_scale && std::isinf(losses().made(kind).least_target)));
 }
 
 bool is_rectifier(activation_kind kind) {

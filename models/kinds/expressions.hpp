@@ -1,12 +1,14 @@
 // Kinds and messages written as xtensor expressions: element-wise losses and activations, and values that an expression
 // comes to.
 //
-//   troupe::losses().add("logcosh", {1, ".."}, {troupe::loss_of([](const auto& s, const auto& y) {
-//     return std::pair{xt::log(xt::cosh(s - y)), xt::tanh(s - y)};
+//   troupe::losses().add("quartic", {1, ".."}, {troupe::loss_of([](const auto& s, const auto& y, auto& value, auto& slope) {
+//     const auto e = s - y;
+//     value = e * e * e * e;
+//     slope = 4.0 * e * e * e;
 //   })});
 //   const member_update mine{place, work.ticket, troupe::buffer_of(xt::view(table, 0)), 12};
 //
-// An expression is computed straight into its place. xt::exp and its kin are the C library's: the same bits on machines of
+// xt::exp and its kin are the C library's: the same bits on machines of
 // one kind (docs/open.md).
 
 #pragma once
@@ -22,6 +24,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <stdexcept>
 #include <utility>
 
 namespace troupe {
@@ -35,32 +38,42 @@ auto adapted(std::span<T> values) {
                    std::array<size_t, 1>{values.size()});
 }
 
+inline void require_as_many(size_t expected, size_t values, size_t slopes) {
+  if (values != expected || slopes != expected)
+    throw std::invalid_argument("an expression of another number of values than there are");
+}
+
 } // namespace detail
 
-/// `own_loss::evaluate` from a function of N scores and N targets, double, that returns two expressions of N values: the
-/// losses, and their derivatives by the scores.
-template <class Expressions>
-auto loss_of(Expressions f) {
+/// `own_loss::evaluate` from a function of N scores and N targets, double, that assigns the losses and their derivatives
+/// by the scores: any expressions of N values. Throws std::invalid_argument for others.
+template <class Function>
+auto loss_of(Function f) {
   return [f = std::move(f)](std::span<const float> scores, std::span<const float> targets,
                             std::span<loss_value> out) {
     const xt::xtensor<double, 1> s = xt::cast<double>(detail::adapted(scores));
     const xt::xtensor<double, 1> y = xt::cast<double>(detail::adapted(targets));
-    const auto [values, derivatives] = f(s, y);
+    xt::xtensor<double, 1> values, slopes;
+    f(s, y, values, slopes);
+    detail::require_as_many(out.size(), values.size(), slopes.size());
     for (size_t i = 0; i < out.size(); ++i)
-      out[i] = {values(i), derivatives(i)};
+      out[i] = {values(i), slopes(i)};
   };
 }
 
-/// `own_activation::evaluate` from two functions of N values that return expressions of as many: f(x) and f'(x).
-template <class Function, class Derivative>
-auto activation_of(Function f, Derivative derivative) {
-  return [f = std::move(f), derivative = std::move(derivative)](
-           std::span<const float> x, std::span<float> value, std::span<float> slope) {
-    const auto in = detail::adapted(x);
-    detail::adapted(value) = xt::cast<float>(f(in));
-    if (!slope.empty())
-      detail::adapted(slope) = xt::cast<float>(derivative(in));
-  };
+/// `own_activation::evaluate` from a function of N values that assigns f(x) and f'(x), likewise.
+template <class Function>
+auto activation_of(Function f) {
+  return
+    [f = std::move(f)](std::span<const float> x, std::span<float> value, std::span<float> slope) {
+      const xt::xtensor<float, 1> in = detail::adapted(x);
+      xt::xtensor<float, 1> values, slopes;
+      f(in, values, slopes);
+      detail::require_as_many(x.size(), values.size(), slopes.size());
+      detail::adapted(value) = values;
+      if (!slope.empty())
+        detail::adapted(slope) = slopes;
+    };
 }
 
 /// What any expression comes to, row by row, as values for a message: of a gradient or of parameters.

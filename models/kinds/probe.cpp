@@ -89,7 +89,8 @@ std::string probe_of(const own_loss& x) {
   const auto scores = made_values(1, 1, value_count, -3, 3);
   auto targets = made_values(1, 2, value_count, 0.5f, 2);
   for (auto& target : targets)
-    target = x.is_binary ? (target > 1 ? 1.0f : 0.0f) : target;
+    target = x.is_binary ? (target > 1 ? 1.0f : 0.0f)
+                         : target + static_cast<float>(std::max(0.0, x.least_target));
   std::vector<loss_value> out(value_count);
   x.evaluate(scores, targets, out);
   for (size_t i = 0; i < value_count; ++i) {

@@ -39,10 +39,9 @@ batch_sums regression(const loss_options& loss, const batch& rows, std::span<con
     throw std::invalid_argument("loss: class weights, but targets that are no classes");
   std::vector<float> room;
   const auto targets = detail::compared_targets(loss.scale, rows.targets, score_count, room);
-  const auto squares =
-    loss.scale.is_none()
-      ? 0
-      : detail::squared_errors(loss.scale, scores, score_count, rows.targets, 0, score_count);
+  const auto squares = loss.scale.is_none() ? 0
+                                            : detail::squared_errors(loss, scores, score_count,
+                                                                     rows.targets, 0, score_count);
   batch_sums sums;
   if (score_count == 1 && rows.weights.empty())
     sums = detail::regression_column(loss, scores, targets, derivative.data());

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -104,7 +105,7 @@ bool gives_margins(loss_kind kind);
 bool accepts_target(loss_kind kind, double target);
 
 /// What `accepts_target` asks for, in words behind "needs targets"; empty when any number will do.
-std::string_view target_demand(loss_kind kind);
+std::string target_demand(loss_kind kind);
 
 /// Whether a score is the logarithm of the predicted mean.
 constexpr bool has_log_link(loss_kind kind) {

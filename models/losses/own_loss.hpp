@@ -15,8 +15,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace troupe {
@@ -37,10 +37,11 @@ struct own_loss {
   /// What a score predicts: of a regression the target, by default the score; of a binary loss the probability of the
   /// second class, by default the score is a margin and a prediction no probability.
   std::function<double(double score)> predicted = {};
-  /// Regressions that are not defined for every target, and what they ask for, behind "needs targets".
-  std::function<bool(double target)> accepts = {};
-  std::string demand = {};
-  bool takes_scale = true; ///< a regression whose targets may be scaled (target_scale.hpp)
+  /// A regression that is not defined for every target: the lowest one. Its targets are not scaled.
+  double least_target = -std::numeric_limits<double>::infinity();
+  bool above_least = false; ///< `least_target` itself is none
+  bool takes_scale =
+    true; ///< of a regression for every target: they may be scaled (target_scale.hpp)
 };
 
 /// `evaluate` from a function of one score and its target.

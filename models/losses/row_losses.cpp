@@ -5,6 +5,7 @@
 #include "models/math/elementary.hpp"
 #include "models/math/lanes.hpp"
 
+#include <functional>
 #include <stdexcept>
 
 namespace troupe::detail {
@@ -133,6 +134,13 @@ TROUPE_MULTIVERSION batch_sums sums_of_column(const loss_options& loss, const fl
     });
 }
 
+/// What a score of a regression predicts, before the scale.
+std::function<double(double)> prediction_of(loss_kind kind) {
+  if (is_added(kind) && losses().made(kind).predicted)
+    return losses().made(kind).predicted;
+  return [](double score) { return score; };
+}
+
 // Sums of an added loss over scores whose losses count as their share of a row of `width`.
 batch_sums sums_of_added(const own_loss& loss, std::span<const float> scores,
                          std::span<const float> targets, size_t width, float* derivative) {
@@ -163,12 +171,14 @@ std::span<const float> compared_targets(const target_scale& scale, std::span<con
   return room;
 }
 
-double squared_errors(const target_scale& scale, std::span<const float> scores, size_t width,
+double squared_errors(const loss_options& loss, std::span<const float> scores, size_t width,
                       std::span<const float> targets, size_t first, size_t target_count) {
+  const auto predicted = prediction_of(loss.kind);
   return lane_sum<double>(scores.size(), [&](size_t i) {
     const auto t = first + i % width;
-    const double error = static_cast<double>(scale.unscaled(scores[i], t)) -
-                         static_cast<double>(targets[i / width * target_count + t]);
+    const double error =
+      static_cast<double>(loss.scale.unscaled(static_cast<float>(predicted(scores[i])), t)) -
+      static_cast<double>(targets[i / width * target_count + t]);
     return error * error;
   });
 }
@@ -220,8 +230,10 @@ loss_value loss_of(const loss_options& loss, double signed_score) {
 } // namespace
 
 batch_sums binary_row(const loss_options& loss, float score, size_t label, float* derivative) {
-  const size_t predicted = score > 0 ? 1 : 0;
+  size_t predicted = score > 0 ? 1 : 0;
   if (is_added(loss.kind)) {
+    if (const auto& second = losses().made(loss.kind).predicted)
+      predicted = second(score) > 0.5 ? 1 : 0;
     const float target = label == 1 ? 1 : 0;
     auto sums = sums_of_added(losses().made(loss.kind), {&score, 1}, {&target, 1}, 1, derivative);
     sums.correct_count = predicted == label ? 1u : 0u;

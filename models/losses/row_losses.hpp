@@ -17,7 +17,7 @@ std::span<const float> compared_targets(const target_scale& scale, std::span<con
 
 /// Squared errors of what scores (N x U) predict by a scale that is not none, in the targets' unit; U targets of
 /// each row from number `first` on, of N x T.
-double squared_errors(const target_scale& scale, std::span<const float> scores, size_t width,
+double squared_errors(const loss_options& loss, std::span<const float> scores, size_t width,
                       std::span<const float> targets, size_t first, size_t target_count);
 
 /// A regression's loss of one row, U of its C scores against as many compared targets, as their share of the mean

@@ -86,7 +86,7 @@ batch_sums split_regression(const loss_options& loss, const batch& rows, const s
   const auto targets = detail::compared_targets(loss.scale, rows.targets, part.score_count, room);
   const auto squares = loss.scale.is_none()
                          ? 0
-                         : detail::squared_errors(loss.scale, part.scores, width, rows.targets,
+                         : detail::squared_errors(loss, part.scores, width, rows.targets,
                                                   part.units.begin, part.score_count);
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {

@@ -6,7 +6,7 @@
 //   regression_mean   (sum X_i'X_i)^-1 sum X_i'X_i W_i           regression_mean.hpp
 //   median, trimmed_mean, krum, multi_krum, geometric_median     robust.hpp
 //
-//   troupe::merge_rules().add("nearest", {1, "the model that moved least"}, {.merge = &nearest});
+//   troupe::merge_rules().add("nearest", {1, "each element of who moved it least"}, {.merge = &nearest});
 
 #pragma once
 
@@ -64,8 +64,8 @@ struct merged_part {
 /// A rule that an application adds. It works element by element: it may get a piece of all models, and what it makes of
 /// an element must not depend on which others are in the piece. Called by several threads at once.
 struct own_merge {
-  /// `parts`: by child, at least `least`. `main`: what they began from, where it is known, else empty. `out`: as many
-  /// values; one that is not finite is refused, and the main model stays. May throw std::invalid_argument, likewise.
+  /// `parts`: by child, at least `least`. `main`: what they began from. `out`: as many values. One that is not finite, or
+  /// an std::invalid_argument, ends a run; a coordinator of an application drops the round, and its main model stays.
   std::function<void(std::span<const merged_part> parts, std::span<const float> main,
                      std::span<float> out)>
     merge;

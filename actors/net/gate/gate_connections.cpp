@@ -339,7 +339,9 @@ void gate_loop::conclude(uint64_t ticket, const verdict& given, moment now) {
     tell_(withdrawn_news{ticket});
   if (outcome.kind == verdict_kind::refused) {
     const auto peer = x.hello ? x.hello->peer() : std::nullopt;
-    tell_refusal(x, peer ? peer->node : std::string{}, outcome, now);
+    // Who wanted a carrier takes the answer for that of the carrier alone.
+    if (!peer || peer->carrier == 0)
+      tell_refusal(x, peer ? peer->node : std::string{}, outcome, now);
   } else if (x.dialled) {
     auto& dialled = dials_[*x.dialled];
     if (x.hello && x.hello->peer()) // the process was there: try no other address

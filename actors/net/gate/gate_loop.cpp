@@ -108,6 +108,8 @@ void gate_loop::wait(moment now) {
     deadline = std::min(deadline, x.deadline);
   }
   for (const auto& x : dials_) {
+    if (accepts_from_ == moment::max())
+      break; // at the end nobody is dialled
     deadline = std::min(deadline, x.clock.due().value_or(deadline));
     if (x.question)
       deadline = std::min(deadline, x.answer_due);

@@ -221,7 +221,8 @@ private:
 template <class Table, class Target>
 void add_options(std::vector<key_row<Target>>& out, const std::string& section, const Table& table,
                  std::function<component&(Target&)> part,
-                 const std::vector<std::string>& shared = {}) {
+                 const std::vector<std::string>& shared = {},
+                 key_effect effect = key_effect::bits) {
   const auto begin = out.size();
   const auto prefix = section.empty() ? section : section + '.';
   for (const auto& kind : table.names())
@@ -242,6 +243,7 @@ void add_options(std::vector<key_row<Target>>& out, const std::string& section, 
         .add(info.name, type,
              {type->each([](const option_info& x) { return x.meaning; }),
               type->each([](const option_info& x) { return option_text(x.fallback); })})
+        .affects(effect)
         .empty_is_unset = false;
     }
 }

@@ -273,8 +273,9 @@ void add_training_keys(job_key_rows& out, bool with_options) {
     {"not synchronous: corrects late gradients by this share of the second order; 0 is off", "",
      "use a number such as 0.04"});
   if (with_options)
-    add_options<result_table, job>(out, "training", result_rules(),
-                                   [](job& x) -> component& { return x.training.own; });
+    add_options<result_table, job>(
+      out, "training", result_rules(), [](job& x) -> component& { return x.training.own; }, {},
+      key_effect::end);
 }
 
 } // namespace troupe

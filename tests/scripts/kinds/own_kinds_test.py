@@ -151,7 +151,7 @@ class OwnKinds(WithProgram):
         value = float(predicted.stdout.splitlines()[-1].split(",")[-1])
         self.assertLess(abs(value - (3 * math.sin(0.5) + 0.5)), 0.5)
         for program, variables, why in [
-                (TROUPE, {}, "a model of kind 'wave', version '1', which this program does not have"),
+                (TROUPE, {}, ": a model of kind 'wave', version '1', which this program does not have"),
                 (PROGRAM, {"TROUPE_TEST_KIND_VERSION": "2"}, "this program has version 2")]:
             self.assertIn(why, self.refusal("predict", "run/model.safetensors", "rows.csv",
                                             program=program, code=76, **variables))
@@ -238,6 +238,10 @@ class OwnValues(WithProgram):
 
     def test_a_schedule_within_others(self):
         inner = '{ kind = "halves", every = 30 }'
+        parts = [f'optimizer.schedule={{ kind = "sequential", milestones = [40, 80], parts = [{", ".join(one)}] }}'
+                 for one in ([f'{{ kind = "halves", every = {n} }}' for n in order] for order in ((30, 50, 30), (30, 50, 50)))]
+        first, second = (self.train("run", sets=["optimizer.schedule.every=", one]) for one in parts)
+        self.assertNotEqual(first["job_sha256"], second["job_sha256"])
         self.expect_twin(["optimizer.schedule.every=", f'optimizer.schedule={{ kind = "warmup", steps = 20, then = {inner} }}'],
                          ['optimizer.schedule={ kind = "warmup", steps = 20, then = '
                           '{ kind = "step", steps = 30, factor = 0.5 } }'])
@@ -294,12 +298,12 @@ class OwnValues(WithProgram):
         self.write("rows.csv", "x\n0.25\n")
         self.run_program("predict", "run/model.safetensors", "rows.csv")
         for program, variables, why in [
-                (TROUPE, {}, "an activation of kind 'hinge', version '1', which this program does not have"),
+                (TROUPE, {}, ": an activation of kind 'hinge', version '1', which this program does not have"),
                 (PROGRAM, {"TROUPE_TEST_KIND_VERSION": "2"}, "this program has version 2")]:
             self.assertIn(why, self.refusal("predict", "run/model.safetensors", "rows.csv", program=program, code=76,
                                             **variables))
         self.train("run", sets=["model.activation=relu"])
-        self.assertIn("a loss of kind 'power', version '1', which",
+        self.assertIn(": a loss of kind 'power', version '1', which",
                       self.refusal("predict", "run/model.safetensors", "rows.csv", program=TROUPE, code=76))
 
     def test_job_files_are_checked_like_any_other(self):

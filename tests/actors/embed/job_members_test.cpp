@@ -1,0 +1,113 @@
+// A job's coordinator and its members.
+
+#include "actors/embed/coordinator.hpp"
+#include "actors/embed/member_replica.hpp"
+#include "tests/support/failure_of.hpp"
+#include "tests/support/training.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace troupe::job_members_test {
+namespace {
+
+job line_job() {
+  auto x = test::small_job();
+  x.model.hidden.clear();
+  x.optimizer = {};
+  x.optimizer.learning_rate = 0.5;
+  x.data.test_fraction = 0;
+  x.training.replicas = 2;
+  x.training.slices = 2;
+  return x;
+}
+
+/// What members come to that see all rows in one order, each.
+std::vector<float> trained(const job& x, uint64_t versions) {
+  test::real_system host{2};
+  const auto data = load_data(x);
+  const auto resolved = resolve(x, shape_of(*data), 1);
+  const std::shared_ptr<const model> network = make_model(resolved, shape_of(*data));
+  const auto main = host.system->spawn(coordinate, coordinator_of_job(resolved, *network));
+  const auto rows = rows_of(data).train;
+  for (const auto* name : {"a", "b"})
+    host.system->spawn(replicate, replica_of_job(resolved, main, name, network, rows));
+  caf::scoped_actor self{*host.system};
+  parameter_span news;
+  self->send(main, atom::watch_v, caf::actor_cast<model_listener_actor>(self));
+  while (news.version < versions)
+    self->receive([&](const parameter_span& next) { news = next; });
+  self->request(main, caf::infinite, atom::stop_v)
+    .receive([](uint64_t) {}, [](const caf::error&) {});
+  caf::anon_send_exit(main, caf::exit_reason::user_shutdown);
+  return {news.values.values().begin(), news.values.values().end()};
+}
+
+double loss_of(const job& x, const std::vector<float>& parameters) {
+  const auto data = load_data(x);
+  const auto network = make_model(resolve(x, shape_of(*data), 1), shape_of(*data));
+  workspace memory;
+  const auto sums =
+    network->evaluate(parameters, batch_of_rows(data->train, 0, data->train.row_count), memory);
+  return sums.loss_sum / static_cast<double>(sums.sample_count);
+}
+
+TEST(job_members, learn_as_the_job_says) {
+  const auto x = line_job();
+  const auto before = loss_of(x, trained(x, 1)), after = loss_of(x, trained(x, 60));
+  EXPECT_LT(after, before / 2);
+  auto apart = x;
+  apart.training.strategy = strategy_kind::parameters;
+  apart.training.members = 2;
+  apart.training.local_steps = 3;
+  EXPECT_LT(loss_of(x, trained(apart, 20)), before / 2);
+}
+
+TEST(job_members, leave_frozen_tensors_alone) {
+  for (const auto strategy : {strategy_kind::gradients, strategy_kind::parameters}) {
+    auto x = line_job();
+    x.training.strategy = strategy;
+    if (strategy == strategy_kind::parameters)
+      x.training.members = 2;
+    x.training.freeze = {"layers.0.weight"};
+    x.optimizer.l2 = 0.1; // moves what has no gradient, too
+    const auto values = trained(x, 5), more = trained(x, 9);
+    const auto weights = values.size() - 3; // then biases of three classes
+    EXPECT_TRUE(std::equal(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(weights),
+                           more.begin()));
+    EXPECT_NE(values, more);
+  }
+}
+
+TEST(job_members, what_a_coordinator_cannot_do_is_refused) {
+  const auto apart = [](job& x) {
+    x.training.strategy = strategy_kind::parameters;
+    x.training.members = 2;
+    x.training.slices = 2;
+  };
+  const std::vector<std::pair<std::string, std::function<void(job&)>>> table{
+    {"training.strategy", [](job& x) { x = test::job_of_clients(); }},
+    {"optimizer.kind", [](job& x) { x.optimizer.kind = optimizer_kind::lbfgs; }},
+    {"optimizer.plateau", [](job& x) { x.optimizer.plateau.patience = 2; }},
+    {"training.patience", [](job& x) { x.training.patience = 2; }},
+    {"training.target_loss", [](job& x) { x.training.target_loss = 0.1; }},
+    {"merge.averaging", [&](job& x) { apart(x), x.merge.averaging.kind = averaging_kind::mean; }},
+    {"merge.elastic_alpha", [&](job& x) { apart(x), x.merge.elastic_alpha = 0.4; }},
+    {"optimizer.schedule",
+     [&](job& x) { apart(x), x.optimizer.schedule.kind = schedule_kind::cosine; }},
+  };
+  for (const auto& [key, change] : table) {
+    auto x = line_job();
+    change(x);
+    const auto data = load_data(x);
+    const auto resolved = resolve(x, shape_of(*data), 1);
+    const auto network = make_model(resolved, shape_of(*data));
+    const auto problem = test::failure_of([&] { coordinator_of_job(resolved, *network); });
+    EXPECT_EQ(problem.code(), failure_code::bad_job) << key;
+    EXPECT_EQ(problem.where(), key);
+  }
+}
+
+} // namespace
+} // namespace troupe::job_members_test
