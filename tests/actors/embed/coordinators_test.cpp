@@ -3,7 +3,6 @@
 
 #include "actors/embed/coordinator.hpp"
 #include "actors/embed/member_replica.hpp"
-#include "actors/embed/online.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "models/network/neural_network.hpp"
 #include "tests/support/payloads.hpp"
@@ -16,6 +15,7 @@
 #include <caf/stateful_actor.hpp>
 
 #include <cmath>
+#include <random>
 
 namespace troupe::coordinators_test {
 namespace {
@@ -289,6 +289,62 @@ TEST_F(coordinators, a_damaged_update_may_come_again) {
   EXPECT_EQ(ask<update_report>(main, update)->verdict, member_verdict::applied);
 }
 
+// A stranger's messages have any content, near what is right or far from it. Each is answered, an honest member's
+// gradients count once each, and no others but those that come with a ticket of their own.
+TEST_F(coordinators, messages_of_any_content_harm_nobody) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    std::mt19937 random{seed};
+    const auto below = [&](uint32_t count) { return random() % count; };
+    const auto main = spawned(moving());
+    const auto honest = join(main, "honest", listener());
+    float expected = 0;
+    uint64_t answers = 0, questions = 0;
+    for (int i = 0; i < 60; ++i) {
+      membership who{below(4), below(2) ? honest.life : random(), below(2) == 0, below(3)};
+      if (below(3) == 0)
+        who.member = honest.member + below(2);
+      const bool is_hers = who.member == honest.member && who.life == honest.life;
+      ++questions;
+      switch (below(5)) {
+      case 0: {
+        std::string name(below(2) ? below(200) : below(70'000), static_cast<char>(below(256)));
+        const auto got =
+          ask<membership>(main, atom::join_v, name, below(4) ? started_[below(2)] : caf::actor{});
+        answers += got || !problem_.empty();
+        break;
+      }
+      case 1:
+        answers += ask<member_work>(main, atom::pull_v, who).has_value();
+        break;
+      case 2: {
+        const float odd[] = {std::nanf(""), INFINITY, 1e38f, 1};
+        const auto report = ask<update_report>(
+          main, member_update{who, is_hers ? 0 : random(),
+                              payload_of(std::vector<float>(below(4), odd[below(4)])),
+                              below(2) ? random() : 0});
+        answers += report.has_value();
+        EXPECT_FALSE(report && report->verdict == member_verdict::applied) << seed;
+        break;
+      }
+      case 3:
+        (*self_)->send(main, atom::tick_v);
+        (*self_)->send(main, atom::watch_v, model_listener_actor{});
+        run();
+        ++answers;
+        break;
+      case 4:
+        EXPECT_EQ(hand_in(main, honest, 1).verdict, member_verdict::applied) << seed;
+        --expected;
+        ++answers;
+        break;
+      }
+      problem_.clear();
+    }
+    EXPECT_EQ(answers, questions) << seed << ": silence";
+    EXPECT_EQ(main_model(main), expected) << seed;
+  }
+}
+
 TEST_F(coordinators, go_on_from_their_checkpoint_after_a_new_start) {
   const temporary_folder folder;
   auto options = moving();
@@ -446,111 +502,6 @@ TEST_P(replicas_of_rows, of_another_network_end_with_the_reason) {
                 caf::after(std::chrono::seconds{30}) >> [] {});
   EXPECT_NE(reason.find("has 3 parameters, this replica's 2"), std::string::npos) << reason;
   self->send_exit(main, caf::exit_reason::user_shutdown);
-}
-
-// The online learner behind its messages: order, verdicts, and parameters that others may pull.
-
-constexpr std::chrono::seconds patience{10};
-
-online_options line_options() {
-  neural_network_options network;
-  network.features = 1;
-  network.outputs = 1;
-  network.loss = loss_kind::squared;
-  online_options options;
-  options.network = std::make_shared<neural_network>(network);
-  options.parameters = buffer{2}; // zeros
-  options.rule.optimizer.learning_rate = 0.25;
-  options.validation = online_rows{{0}, {}, {1}};
-  return options;
-}
-
-class online_actors : public testing::Test {
-protected:
-  online_report learn(const online_actor& learner, float x, float y) {
-    std::optional<online_report> result;
-    self->request(learner, patience, online_batch{payload_of({x}), {}, payload_of({y})})
-      .receive([&](const online_report& report) { result = report; },
-               [](const caf::error&) { FAIL(); });
-    return result.value_or(online_report{});
-  }
-
-  parameter_span pull(const online_actor& learner) {
-    parameter_span result;
-    self->request(learner, patience, atom::pull_v)
-      .receive([&](const parameter_span& span) { result = span; },
-               [](const caf::error&) { FAIL(); });
-    return result;
-  }
-
-  test::real_system host{2};
-  caf::scoped_actor self{*host.system};
-};
-
-TEST_F(online_actors, learn_batches_and_roll_bad_ones_back) {
-  const auto learner = host.system->spawn(online, line_options());
-  EXPECT_EQ(learn(learner, 0, 1).verdict, online_verdict::applied); // b becomes 0.5
-  EXPECT_EQ(pull(learner).values.values()[1], 0.5f);
-  const auto spoiled = learn(learner, 0, 1000);
-  EXPECT_EQ(spoiled.verdict, online_verdict::loss_grew);
-  EXPECT_EQ(spoiled.version, 1u);
-  EXPECT_EQ(learn(learner, NAN, 1).verdict, online_verdict::not_finite);
-  const auto after = pull(learner);
-  EXPECT_EQ(after.values.values()[1], 0.5f);
-  EXPECT_EQ(after.version, 1u);
-  self->send_exit(learner, caf::exit_reason::user_shutdown);
-}
-
-TEST_F(online_actors, answer_batches_that_do_not_fit) {
-  const auto learner = host.system->spawn(online, line_options());
-  std::string reason;
-  self->request(learner, patience, online_batch{payload_of({1}), {0}, {}})
-    .receive([&](const online_report& report) { reason = report.reason; },
-             [](const caf::error&) { FAIL(); });
-  EXPECT_EQ(reason, "the batch does not fit the model: 0 targets for 1 rows of 1");
-  self->send_exit(learner, caf::exit_reason::user_shutdown);
-}
-
-TEST_F(online_actors, answer_pulls_between_batches_and_refuse_more_than_may_wait) {
-  auto options = line_options();
-  options.rule.queue_max = 3;
-  test::testing_system in_order;
-  const auto learner = in_order.get().spawn(online, options);
-  caf::scoped_actor sender{in_order.get()};
-  for (int i = 0; i < 5; ++i)
-    sender->send(learner, online_batch{payload_of({0}), {}, payload_of({1})});
-  sender->send(learner, atom::pull_v);
-  in_order.run();
-  std::vector<std::string> answers;
-  while (sender->has_next_message())
-    sender->receive([&](const online_report& news) { answers.emplace_back(name_of(news.verdict)); },
-                    [&](const parameter_span& news) {
-                      answers.push_back("version " + std::to_string(news.version));
-                    });
-  EXPECT_EQ(answers, (std::vector<std::string>{"refused-full", "refused-full", "version 0",
-                                               "applied", "applied", "applied"}));
-  caf::anon_send_exit(learner, caf::exit_reason::user_shutdown);
-  in_order.run();
-}
-
-TEST_F(online_actors, keep_a_snapshot_that_was_pulled) {
-  const auto learner = host.system->spawn(online, line_options());
-  const auto before = pull(learner);
-  learn(learner, 0, 1);
-  EXPECT_EQ(before.values.values()[1], 0.0f);
-  EXPECT_NE(pull(learner).values.values()[1], 0.0f);
-  self->send_exit(learner, caf::exit_reason::user_shutdown);
-}
-
-TEST_F(online_actors, end_with_a_reason_when_their_options_do_not_fit) {
-  auto options = line_options();
-  options.parameters = buffer{3};
-  const auto learner = host.system->spawn(online, options);
-  self->monitor(learner);
-  std::string reason;
-  self->receive([&](const caf::down_msg& down) { reason = host.system->render(down.reason); },
-                caf::after(patience) >> [] {});
-  EXPECT_NE(reason.find("the model has 2 parameters, got 3"), std::string::npos) << reason;
 }
 
 } // namespace

@@ -241,7 +241,7 @@ class Columns(CommandTest):
         path = self.folder / "run" / "model.safetensors"
         content = path.read_bytes()
         for old, new in [(b"Bergen", b"Berlin"), (b"category", b"categoty"), (b"missing_cells", b"missing_cellz"),
-                         (b'\\"marks_missing\\":true', b'\\"marks_missing\\":null'), (b"troupe-model-3", b"troupe-model-5")]:
+                         (b'\\"marks_missing\\":true', b'\\"marks_missing\\":null'), (b"troupe-model-3", b"troupe-model-6")]:
             self.assertIn(old, content, old)
             path.write_bytes(content.replace(old, new, 1))
             run = self.troupe("predict", path, "others.csv", code=65)
