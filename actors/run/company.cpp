@@ -5,8 +5,11 @@
 #include "actors/director/checkpoint_writer.hpp"
 #include "actors/director/director.hpp"
 #include "actors/protocol/cluster_messages.hpp"
+#include "actors/protocol/write_messages.hpp"
 #include "actors/run/job_data.hpp"
+#include "actors/run/process.hpp"
 #include "actors/run/resuming.hpp"
+#include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
 #include "coordinators/step/placement.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
@@ -81,7 +84,7 @@ company::company(caf::actor_system& system, const job& resolved,
   for_director.resume_from = options.resume_from;
   director_ = spawn(troupe::director, for_director);
   if (options.director_detached)
-    writer_ = for_director.writer;
+    writer_ = caf::actor_cast<caf::actor>(for_director.writer);
   caf::anon_send(process_->node(), here.self.incarnation,
                  caf::actor_cast<director_link_actor>(director_));
   caf::anon_send(director_, here.self, caf::actor_cast<node_actor>(process_->node()));
@@ -95,6 +98,26 @@ company::~company() {
     caf::scoped_actor {
       writer_->home_system()
       } -> wait_for(writer_);
+}
+
+const std::vector<worker_actor>& company::replicas() const {
+  return process_->actors().workers;
+}
+
+const model& company::network() const {
+  return process_->network();
+}
+
+const server_actor& company::server() const {
+  return process_->actors().server;
+}
+
+const local_node_actor& company::node() const {
+  return process_->node();
+}
+
+size_t company::buffers_made() const {
+  return process_->buffers_made();
 }
 
 } // namespace troupe

@@ -15,18 +15,13 @@
 
 #pragma once
 
-#include "actors/protocol/status_messages.hpp"
-#include "actors/protocol/write_messages.hpp"
+#include "actors/protocol/interfaces.hpp"
 #include "actors/run/configure.hpp"
-#include "actors/run/process.hpp"
 #include "coordinators/job/job.hpp"
-#include "coordinators/job/resolve.hpp"
 #include "data/checkpoint/checkpoint.hpp"
-#include "data/records/run_recorder.hpp"
-#include "data/training_rows/prepare.hpp"
-#include "models/network/model.hpp"
+#include "data/records/sequence_file.hpp"
 
-#include <caf/fwd.hpp>
+#include <caf/actor.hpp>
 
 #include <memory>
 #include <optional>
@@ -34,8 +29,12 @@
 
 namespace troupe {
 
-class checkpoint_store;
-struct test_hooks; // actors/base/test_hooks.hpp
+class checkpoint_store; // data/checkpoint/checkpoint_store.hpp
+class model;            // models/network/model.hpp
+class process;          // actors/run/process.hpp
+class run_recorder;     // data/records/run_recorder.hpp
+struct prepared_data;   // data/training_rows/prepare.hpp
+struct test_hooks;      // actors/base/test_hooks.hpp
 
 struct company_options {
   /// Shards to spawn; absent: one for each scheduler thread, at most one for each block.
@@ -66,20 +65,20 @@ public:
 
   const director_actor& director() const { return director_; }
   /// Replicas, trainers, or a solver.
-  const std::vector<worker_actor>& replicas() const { return process_->actors().workers; }
-  const model& network() const { return process_->network(); }
+  const std::vector<worker_actor>& replicas() const;
+  const model& network() const;
   /// The parameter server (coordinators/job/training_modes.hpp); null where shards own the
   /// parameters.
-  const server_actor& server() const { return process_->actors().server; }
-  const local_node_actor& node() const { return process_->node(); }
+  const server_actor& server() const;
+  const local_node_actor& node() const;
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
-  size_t buffers_made() const { return process_->buffers_made(); }
+  size_t buffers_made() const;
 
 private:
   std::unique_ptr<process> process_;
   director_actor director_;
-  checkpoint_writer_actor writer_; ///< the destructor waits for its end; null: for none
+  caf::actor writer_; ///< the destructor waits for its end; null: for none
 };
 
 } // namespace troupe

@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "actors/net/names/coordinator_link.hpp"
+#include "actors/net/names/find_coordinator.hpp"
 #include "actors/net/names/networked_names.hpp"
 #include "actors/net/process/networked_process.hpp"
 #include "actors/net/process/take_part.hpp"

@@ -17,6 +17,7 @@
 
 #include "actors/embed/verify_in_company.hpp"
 #include "actors/protocol/status_messages.hpp"
+#include "actors/protocol/write_messages.hpp"
 #include "actors/run/company.hpp"
 #include "actors/run/job_data.hpp"
 #include "actors/run/model_writer.hpp"

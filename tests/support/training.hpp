@@ -4,6 +4,7 @@
 #pragma once
 
 #include "actors/base/test_hooks.hpp"
+#include "actors/protocol/status_messages.hpp"
 #include "actors/protocol/write_messages.hpp"
 #include "actors/run/company.hpp"
 #include "actors/run/job_data.hpp"

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "actors/base/guard.hpp"
-#include "actors/net/names/networked_names.hpp"
+#include "actors/net/names/find_coordinator.hpp"
 #include "actors/protocol/coordinator_messages.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -22,11 +22,6 @@
 #include <string>
 
 namespace troupe {
-
-/// The coordinator of this name, as a handle that stays good; it may come later. The link lives until it is told to exit
-/// (caf::anon_send_exit), and an actor system waits for its actors.
-coordinator_actor find_coordinator(caf::actor_system& system, networked_names& here,
-                                   const std::string& name);
 
 /// The link as its directory sees it.
 using local_coordinator_actor =
