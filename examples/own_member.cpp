@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <stdexcept>
 
 namespace {
 
@@ -76,7 +77,7 @@ private:
 
 } // namespace
 
-int main() {
+int main() try {
   caf::actor_system_config config;
   configure(config);
   caf::actor_system system{config};
@@ -90,12 +91,17 @@ int main() {
     system.spawn<gardener>(main, name, xt::random::randn<float>({50, 2}));
   caf::scoped_actor self{system};
   parameter_span model;
+  self->monitor(main);
   self->send(main, atom::watch_v, caf::actor_cast<model_listener_actor>(self));
   while (model.version < 500)
-    self->receive([&](const parameter_span& news) { model = news; });
+    self->receive(
+      [&](const parameter_span& news) { model = news; },
+      [](const caf::down_msg&) { throw std::runtime_error{"the coordinator has ended"}; });
   const auto found = model.values.values();
   std::printf("weights %.2f %.2f, bias %.2f\n", found[0], found[1], found[2]);
   self->request(main, caf::infinite, atom::stop_v)
     .receive([](uint64_t) {}, [](const caf::error&) {});
   caf::anon_send_exit(main, caf::exit_reason::user_shutdown);
+} catch (const std::exception& problem) {
+  return std::fprintf(stderr, "%s\n", problem.what()), 1;
 }

@@ -37,10 +37,12 @@ watched_figure watch_by(const run_history& history, const director_rule_options&
   };
 }
 
-/// What rules of results have seen, as the history has it.
-std::vector<seen_result> seen_since(uint64_t version, const checkpoint& x,
-                                    const director_rule_options& options) {
+/// What a rule of results has seen, as the history has it; nothing where none is asked.
+std::vector<seen_result> seen_by(result_rule rule, uint64_t version, const checkpoint& x,
+                                 const director_rule_options& options) {
   std::vector<seen_result> result;
+  if (!is_added(rule))
+    return result;
   for (const auto& row : x.history) {
     const bool is_judged = options.rows.empty() || row.test_loss || row.validation_loss;
     if (row.steps >= version && is_judged && options.plan.schedules_evaluation(row.steps))
@@ -61,10 +63,11 @@ director_memory memory_of(const checkpoint& x, const director_rule_options& opti
   }
   memory.stop = stop_rule{options.stop, x.stop.best_loss, x.stop.best_version,
                           static_cast<size_t>(x.stop.waited)};
-  memory.stop.recall(seen_since(0, x, options));
+  memory.stop.recall(seen_by(options.stop.rule, 0, x, options));
   stop_rule watch{
     {}, x.plateau.best_loss, x.plateau.best_version, static_cast<size_t>(x.plateau.waited)};
-  watch.recall(seen_since(x.reductions.empty() ? 0 : x.reductions.back() + 1, x, options));
+  watch.recall(
+    seen_by(options.plateau.rule, x.reductions.empty() ? 0 : x.reductions.back() + 1, x, options));
   memory.plateau = {options.plateau, watch, x.reductions};
   if (x.best_parameters)
     memory.best = best_version{x.best_version, x.best_loss};

@@ -1,11 +1,7 @@
 #include "coordinators/job/added_values.hpp"
 
-#include "models/kinds/activation_kinds.hpp"
-#include "models/kinds/loss_kinds.hpp"
-#include "models/kinds/merge_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/kinds/probe.hpp"
-#include "models/kinds/result_kinds.hpp"
-#include "models/kinds/schedule_kinds.hpp"
 
 #include <algorithm>
 #include <map>
@@ -55,7 +51,8 @@ void check_made(problem_list& check, const job& x) {
     try {
       table.with(value, given);
     } catch (const std::invalid_argument& problem) {
-      check.require(false, section, std::string{name_of(value)} + ": " + problem.what(), "");
+      check.require(false, section, std::string{name_of(value)} + ": " + problem.what(),
+                    "give it other options (troupe config keys lists them)");
     }
   });
 }

@@ -11,12 +11,11 @@
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
 #include "models/base/arithmetic.hpp"
-#include "models/kinds/activation_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/kinds/metric_kinds.hpp"
 #include "models/kinds/model_kinds.hpp"
 #include "models/kinds/optimizer_kinds.hpp"
 #include "models/kinds/probe.hpp"
-#include "models/kinds/schedule_kinds.hpp"
 #include "models/optimizers/optimizer.hpp"
 
 #include <algorithm>

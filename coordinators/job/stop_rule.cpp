@@ -1,6 +1,6 @@
 #include "coordinators/job/stop_rule.hpp"
 
-#include "models/kinds/result_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "coordinators/modes/model_merger.hpp"
 
 #include "models/base/rounding.hpp"
-#include "models/kinds/merge_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/merging/average.hpp"
 #include "models/merging/regression_mean.hpp"
 

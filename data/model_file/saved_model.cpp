@@ -2,24 +2,18 @@
 
 #include "data/formats/libsvm/libsvm.hpp"
 #include "data/formats/text/read_text.hpp"
+#include "data/model_file/model_source.hpp"
 #include "data/table/column_plan.hpp"
 #include "data/text/failure.hpp"
-#include "data/text/number_text.hpp"
 #include "data/text/shown_text.hpp"
 #include "models/base/names.hpp"
-#include "models/kinds/activation_kinds.hpp"
-#include "models/kinds/loss_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/kinds/model_kinds.hpp"
-#include "models/kinds/option.hpp"
 #include "models/network/neural_network.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <sstream>
@@ -30,170 +24,13 @@ namespace troupe {
 
 namespace {
 
-// Models of kinds that an application adds (models/kinds/model_kinds.hpp), as model files keep them:
-// `kind`, `kind_version` and `options`, a JSON object.
-
-using nlohmann::json;
-
-std::optional<option_value> list_of(const json& x) {
-  const auto all = [&](auto holds) { return std::ranges::all_of(x, holds); };
-  if (all([](const json& one) { return one.is_number_integer(); }))
-    return x.get<std::vector<int64_t>>();
-  if (all([](const json& one) { return one.is_number(); }))
-    return x.get<std::vector<double>>();
-  return std::nullopt;
-}
-
-std::optional<option_value> value_of(const json& x) {
-  if (x.is_boolean())
-    return x.get<bool>();
-  if (x.is_number_integer())
-    return x.get<int64_t>();
-  if (x.is_number())
-    return x.get<double>();
-  if (x.is_string())
-    return x.get<std::string>();
-  return x.is_array() ? list_of(x) : std::nullopt;
-}
-
-/// A kind of the table and its options, a JSON object, as this program has them. Throws failure(mismatch, path)
-/// when it has no such kind, or another version of it; failure(bad_data, path) for options that are none.
-template <class Table>
-component read_own_kind(const Table& table, const std::string& what, const std::string& kind,
-                        const std::string& version, const json& options, const std::string& path) {
-  const auto* known = table.find(kind);
-  const auto named = what + " of kind " + shown_text(kind) + ", version " + shown_text(version);
-  if (!known)
-    throw failure(failure_code::mismatch, named + ", which this program does not have", path,
-                  "use the program that trained it");
-  if (version != std::to_string(known->info.version))
-    throw failure(failure_code::mismatch,
-                  named + ": this program has version " + std::to_string(known->info.version), path,
-                  "use the program that trained it");
-  component result{kind, {}};
-  bool is_good = options.is_object();
-  for (auto at = options.begin(); is_good && at != options.end(); ++at) {
-    const auto value = value_of(*at);
-    is_good = value.has_value();
-    if (value)
-      result.options[at.key()] = *value;
-  }
-  if (!is_good || !table.problems(result).empty())
-    throw failure(failure_code::bad_data,
-                  "the metadata's 'options' are none of " + kind + ": " +
-                    shown_text(options.dump()),
-                  path, "the file is damaged");
-  return table.complete(result);
-}
-
 /// What a reader must not pass over raises the number: 2, a kind that an application adds; 3, a plan for
 /// columns; 4, a scale of targets or a threshold; 5, a loss or an activation that an application adds.
 constexpr std::array<std::string_view, 5> format_names{
   "troupe-model-1", "troupe-model-2", "troupe-model-3", "troupe-model-4", "troupe-model-5"};
 
-/// A model file while it is being understood: looks things up, and refuses with file and name.
-struct model_source {
-  const std::string& path;
-  const safetensors_file& file;
-
-  [[noreturn]] void refuse(const std::string& reason) const {
-    throw failure(failure_code::bad_data, reason, path,
-                  "the file is damaged, or was not written by this release of troupe");
-  }
-
-  const std::string* find(const std::string& key) const {
-    const auto found = file.metadata.find(key);
-    return found == file.metadata.end() ? nullptr : &found->second;
-  }
-
-  const std::string& text(const std::string& key) const {
-    if (const auto* value = find(key))
-      return *value;
-    throw failure(failure_code::bad_data, "the metadata have no '" + key + "'", path,
-                  "a model file of troupe is needed: 'troupe train' writes one");
-  }
-
-  template <class Enum>
-  Enum choice(const std::string& key) const {
-    const auto& name = text(key);
-    if (const auto value = from_name<Enum>(name))
-      return *value;
-    refuse("the metadata's '" + key + "' is " + shown_text(name) +
-           ", which is none of: " + all_names<Enum>());
-  }
-
-  /// A JSON array of texts.
-  std::vector<std::string> names(const std::string& key) const {
-    const auto array = nlohmann::json::parse(text(key), nullptr, false);
-    const auto is_text = [](const auto& element) { return element.is_string(); };
-    if (!array.is_array() || !std::all_of(array.begin(), array.end(), is_text))
-      refuse("the metadata's '" + key + "' is no list of names");
-    return array.template get<std::vector<std::string>>();
-  }
-
-  /// Numbers as hexadecimal bits of float32, one for each of the model's `count` features or
-  /// classes, all finite.
-  std::vector<float> floats(const std::string& key, size_t count, const char* of) const;
-
-  /// A number above 0 as hexadecimal bits of float64.
-  double positive(const std::string& key) const;
-};
-
-double model_source::positive(const std::string& key) const {
-  const auto& word = text(key);
-  uint64_t bits = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bits, 16);
-  const auto value = std::bit_cast<double>(bits);
-  if (error != std::errc{} || end != word.data() + word.size() || word.size() != 16 ||
-      !std::isfinite(value) || value <= 0)
-    refuse("the metadata's '" + key + "' is " + shown_text(word) + ", no number above 0");
-  return value;
-}
-
-std::vector<float> model_source::floats(const std::string& key, size_t count,
-                                        const char* of) const {
-  const auto& words = text(key);
-  std::vector<float> result;
-  const char* at = words.data();
-  const char* const end = at + words.size();
-  while (at != end) {
-    uint32_t bits = 0;
-    const auto [next, error] = std::from_chars(at, end, bits, 16);
-    const auto value = std::bit_cast<float>(bits);
-    if (error != std::errc{} || next - at != 8 || (next != end && *next != ' ') ||
-        !std::isfinite(value))
-      refuse("the metadata's '" + key + "' holds no finite number at position " +
-             std::to_string(result.size()));
-    result.push_back(value);
-    at = next == end ? next : next + 1;
-  }
-  if (result.size() != count)
-    refuse("the metadata's '" + key + "' holds " + std::to_string(result.size()) +
-           " numbers; the model has " + std::to_string(count) + " " + of);
-  return result;
-}
-
-/// The value of this name, as the metadata's key has it: one of the library's, or one that is added and stands under
-/// 'added' with its version and options.
-template <class Enum, class Made>
-Enum added_value(const model_source& source, added_kinds<Enum, Made>& table, const std::string& key,
-                 const std::string& name) {
-  for (const auto& [own, known] : name_table<Enum>::entries)
-    if (known == name)
-      return own;
-  const auto list =
-    source.find("added") ? json::parse(*source.find("added"), nullptr, false) : json{};
-  for (const auto& one : list.is_array() ? list : json::array())
-    if (one.is_object() && one.value("table", json{}) == key && one.value("kind", json{}) == name)
-      return table.value(read_own_kind(table, key == "loss" ? "a loss" : "an activation", name,
-                                       one.value("version", json{}).dump(),
-                                       one.value("options", json{}), source.path));
-  source.refuse("the metadata's '" + key + "' is " + shown_text(name) +
-                ", which is none of: " + all_names<Enum>());
-}
-
 loss_kind loss_kind_of(const model_source& source) {
-  return added_value(source, losses(), "loss", source.text("loss"));
+  return source.value(losses(), "loss", source.text("loss"));
 }
 
 // ---- Builders: from metadata and shapes to a model
@@ -226,7 +63,7 @@ activation_list activations_of(const model_source& source, size_t hidden_count) 
   std::istringstream words{source.text("activation")};
   std::vector<activation_kind> result;
   for (std::string word; words >> word;) {
-    result.push_back(added_value(source, activations(), "activation", word));
+    result.push_back(source.value(activations(), "activation", word));
   }
   if (result.size() != 1 && result.size() != hidden_count)
     source.refuse("the metadata's 'activation' names " + std::to_string(result.size()) +
@@ -330,9 +167,9 @@ std::unique_ptr<const model> build_regression(const model_source& source) {
 }
 
 std::unique_ptr<const model> build_own(const model_source& source) {
-  const auto own =
-    read_own_kind(models(), "a model", source.text("kind"), source.text("kind_version"),
-                  json::parse(source.text("options"), nullptr, false), source.path);
+  const auto& name = source.text("kind");
+  const auto own = source.own_kind(models().find(name), "a model", name,
+                                   source.text("kind_version"), source.text("options"));
   const auto kind = loss_kind_of(source);
   const auto outputs =
     is_binary(kind) ? 1 : source.names(is_classification(kind) ? "classes" : "target").size();

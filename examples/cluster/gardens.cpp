@@ -21,6 +21,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <stdexcept>
 
 namespace {
 
@@ -52,9 +53,12 @@ bool is_learned(caf::scoped_actor& self, const coordinator_actor& main, const mo
   workspace memory;
   parameter_span newest;
   size_t right = 0;
+  self->monitor(main);
   self->send(main, atom::watch_v, caf::actor_cast<model_listener_actor>(self));
   while (right * 100 <= 95 * flowers.row_count && newest.version < 2'000) {
-    self->receive([&](const parameter_span& news) { newest = news; });
+    self->receive(
+      [&](const parameter_span& news) { newest = news; },
+      [](const caf::down_msg&) { throw std::runtime_error{"the coordinator has ended"}; });
     right = network.evaluate(newest.values.values(), all, memory).correct_count;
   }
   return right * 100 > 95 * flowers.row_count;

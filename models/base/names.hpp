@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 
@@ -68,5 +69,13 @@ template <class Enum>
 constexpr bool is_added(Enum value) {
   return static_cast<uint16_t>(value) >= first_added_value;
 }
+
+/// Declares, in namespace troupe, the names of an enumeration that takes such values, its own and added ones, and the list of all.
+#define TROUPE_TAKES_ADDITIONS(Enum)                                                               \
+  template <>                                                                                      \
+  std::string_view name_of<Enum>(Enum value);                                                      \
+  template <>                                                                                      \
+  std::optional<Enum> from_name<Enum>(std::string_view name);                                      \
+  std::vector<Enum> all_values(Enum)
 
 } // namespace troupe

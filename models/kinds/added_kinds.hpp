@@ -33,15 +33,16 @@ class added_kinds : public kind_table<Made, no_input> {
   using base = kind_table<Made, no_input>;
 
 public:
-  explicit added_kinds(std::string what, void (*require)(const Made&))
-    : base(what, own_names()), what_(std::move(what)), require_(require) {}
+  /// `is_whole`: whether what an application made has its functions.
+  added_kinds(std::string what, bool (*is_whole)(const Made&))
+    : base(what, own_names()), what_(std::move(what)), is_whole_(is_whole) {}
 
   /// Adds a kind whose options `make` gets, which is tried with the defaults at once. Throws std::invalid_argument as
   /// kind_table does, when a function is missing, and what `make` throws.
   template <class Options>
   void add(const std::string& name, kind_info info, std::vector<option_row<Options>> rows,
            std::type_identity_t<std::function<Made(const Options&)>> make) {
-    require_(make(Options{}));
+    require_whole(name, make(Options{}));
     base::template add<Options>(name, std::move(info), std::move(rows),
                                 [make = std::move(make)](const Options& x, const no_input&) {
                                   return std::make_unique<Made>(make(x));
@@ -59,14 +60,15 @@ public:
     if (const auto known = place_of(whole))
       return numbered(*known);
     auto made = this->make(whole, {}); // without the lock: it may ask for another value
-    require_(*made);
+    require_whole(x.kind, *made);
     const std::lock_guard lock{mutex_};
     for (size_t i = 0; i < known_.size(); ++i)
       if (known_[i]->what == whole)
         return numbered(i);
     const auto i = known_.size();
     if (i == places_.size())
-      throw std::invalid_argument(what_ + ": more kinds and options than a process can have");
+      throw std::invalid_argument(
+        what_ + ": a process has 4,096 kinds and options at most; start another one");
     known_.push_back(std::make_unique<row>(row{std::move(whole), std::move(made)}));
     places_[i] = known_.back().get();
     return numbered(i);
@@ -128,6 +130,10 @@ private:
         return name;
     return "?";
   }
+  void require_whole(const std::string& name, const Made& made) const {
+    if (!is_whole_(made))
+      throw std::invalid_argument(what_ + " kind '" + name + "': it has no function; give it one");
+  }
   std::optional<size_t> place_of(const component& whole) {
     const std::lock_guard lock{mutex_};
     for (size_t i = 0; i < known_.size(); ++i)
@@ -147,7 +153,7 @@ private:
   }
 
   std::string what_;
-  void (*require_)(const Made&);
+  bool (*is_whole_)(const Made&);
   std::mutex mutex_;
   std::vector<std::unique_ptr<row>> known_;
   std::array<std::atomic<const row*>, 4096> places_{};

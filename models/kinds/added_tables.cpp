@@ -1,10 +1,6 @@
 // The tables of kinds that an application adds to the library's enumerations, and the names of all their values.
 
-#include "models/kinds/activation_kinds.hpp"
-#include "models/kinds/loss_kinds.hpp"
-#include "models/kinds/merge_kinds.hpp"
-#include "models/kinds/result_kinds.hpp"
-#include "models/kinds/schedule_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -13,11 +9,9 @@ namespace troupe {
 
 namespace {
 
-/// Throws std::invalid_argument unless what an application made has its function.
 template <auto function, class Made>
-void require_function(const Made& x) {
-  if (!(x.*function))
-    throw std::invalid_argument("a kind without its function");
+bool has(const Made& x) {
+  return static_cast<bool>(x.*function);
 }
 
 /// "0.5"
@@ -30,27 +24,27 @@ std::string shown_number(double x) {
 } // namespace
 
 loss_table& losses() {
-  static loss_table table{"loss", &require_function<&own_loss::evaluate>};
+  static loss_table table{"loss", &has<&own_loss::evaluate>};
   return table;
 }
 
 activation_table& activations() {
-  static activation_table table{"activation", &require_function<&own_activation::evaluate>};
+  static activation_table table{"activation", &has<&own_activation::evaluate>};
   return table;
 }
 
 schedule_table& schedules() {
-  static schedule_table table{"schedule", &require_function<&own_schedule::factor>};
+  static schedule_table table{"schedule", &has<&own_schedule::factor>};
   return table;
 }
 
 merge_table& merge_rules() {
-  static merge_table table{"merge rule", &require_function<&own_merge::merge>};
+  static merge_table table{"merge rule", &has<&own_merge::merge>};
   return table;
 }
 
 result_table& result_rules() {
-  static result_table table{"rule of results", &require_function<&own_result_rule::fires>};
+  static result_table table{"rule of results", &has<&own_result_rule::fires>};
   return table;
 }
 

@@ -8,8 +8,7 @@
 //   })});
 //   const member_update mine{place, work.ticket, troupe::buffer_of(xt::view(table, 0)), 12};
 //
-// xt::exp and its kin are the C library's: the same bits on machines of
-// one kind (docs/open.md).
+// xt::exp and its kin are the C library's: the same bits on machines of one kind (docs/open.md).
 
 #pragma once
 
@@ -25,6 +24,7 @@
 #include <cstddef>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace troupe {
@@ -40,7 +40,9 @@ auto adapted(std::span<T> values) {
 
 inline void require_as_many(size_t expected, size_t values, size_t slopes) {
   if (values != expected || slopes != expected)
-    throw std::invalid_argument("an expression of another number of values than there are");
+    throw std::invalid_argument("an expression of " + std::to_string(values) +
+                                " values and one of " + std::to_string(slopes) + " slopes for " +
+                                std::to_string(expected) + ": assign one of each for each");
 }
 
 } // namespace detail

@@ -2,7 +2,7 @@
 
 #include "models/base/copy_values.hpp"
 #include "models/base/require.hpp"
-#include "models/kinds/loss_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/losses/row_losses.hpp"
 #include "models/math/elementary.hpp"
 #include "models/math/lanes.hpp"
@@ -164,9 +164,10 @@ void predict_from_scores(const loss_options& loss, std::span<const float> scores
   if (has_log_link(loss.kind))
     for (auto& value : out)
       value = elementary::exp(value);
-  if (is_added(loss.kind) && losses().made(loss.kind).predicted)
-    for (auto& value : out)
-      value = static_cast<float>(losses().made(loss.kind).predicted(value));
+  if (is_added(loss.kind))
+    if (const auto& predicted = losses().made(loss.kind).predicted)
+      for (auto& value : out)
+        value = static_cast<float>(predicted(value));
   if (!loss.scale.is_none())
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = loss.scale.unscaled(out[i], i % score_count);

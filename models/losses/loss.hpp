@@ -57,7 +57,7 @@ double link_probability(link_kind kind, double score);
 /// value that is not.
 loss_value cross_entropy_of(link_kind kind, double signed_score);
 
-/// Beside these, values that an application adds (models/kinds/loss_kinds.hpp).
+/// Beside these, values that an application adds (models/kinds/added_tables.hpp).
 enum class loss_kind : uint16_t {
   squared,
   categorical_cross_entropy,
@@ -84,12 +84,7 @@ struct name_table<loss_kind> {
     named(loss_kind::squared_hinge, "squared-hinge")};
 };
 
-// Of added ones, too.
-template <>
-std::string_view name_of<loss_kind>(loss_kind kind);
-template <>
-std::optional<loss_kind> from_name<loss_kind>(std::string_view name);
-std::vector<loss_kind> all_values(loss_kind);
+TROUPE_TAKES_ADDITIONS(loss_kind);
 
 /// Whether a loss compares one score with a label out of two.
 bool is_binary(loss_kind kind);

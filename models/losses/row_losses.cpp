@@ -1,11 +1,10 @@
 #include "models/losses/row_losses.hpp"
 
 #include "models/base/multiversion.hpp"
-#include "models/kinds/loss_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/math/elementary.hpp"
 #include "models/math/lanes.hpp"
 
-#include <functional>
 #include <stdexcept>
 
 namespace troupe::detail {
@@ -134,13 +133,6 @@ TROUPE_MULTIVERSION batch_sums sums_of_column(const loss_options& loss, const fl
     });
 }
 
-/// What a score of a regression predicts, before the scale.
-std::function<double(double)> prediction_of(loss_kind kind) {
-  if (is_added(kind) && losses().made(kind).predicted)
-    return losses().made(kind).predicted;
-  return [](double score) { return score; };
-}
-
 // Sums of an added loss over scores whose losses count as their share of a row of `width`.
 batch_sums sums_of_added(const own_loss& loss, std::span<const float> scores,
                          std::span<const float> targets, size_t width, float* derivative) {
@@ -173,14 +165,18 @@ std::span<const float> compared_targets(const target_scale& scale, std::span<con
 
 double squared_errors(const loss_options& loss, std::span<const float> scores, size_t width,
                       std::span<const float> targets, size_t first, size_t target_count) {
-  const auto predicted = prediction_of(loss.kind);
-  return lane_sum<double>(scores.size(), [&](size_t i) {
-    const auto t = first + i % width;
-    const double error =
-      static_cast<double>(loss.scale.unscaled(static_cast<float>(predicted(scores[i])), t)) -
-      static_cast<double>(targets[i / width * target_count + t]);
-    return error * error;
-  });
+  const auto errors_of = [&](auto predicted) {
+    return lane_sum<double>(scores.size(), [&](size_t i) {
+      const auto t = first + i % width;
+      const double error = static_cast<double>(loss.scale.unscaled(predicted(scores[i]), t)) -
+                           static_cast<double>(targets[i / width * target_count + t]);
+      return error * error;
+    });
+  };
+  if (is_added(loss.kind))
+    if (const auto& predicted = losses().made(loss.kind).predicted)
+      return errors_of([&predicted](float score) { return static_cast<float>(predicted(score)); });
+  return errors_of([](float score) { return score; });
 }
 
 batch_sums regression_column(const loss_options& loss, std::span<const float> scores,
@@ -230,16 +226,16 @@ loss_value loss_of(const loss_options& loss, double signed_score) {
 } // namespace
 
 batch_sums binary_row(const loss_options& loss, float score, size_t label, float* derivative) {
-  size_t predicted = score > 0 ? 1 : 0;
   if (is_added(loss.kind)) {
-    if (const auto& second = losses().made(loss.kind).predicted)
-      predicted = second(score) > 0.5 ? 1 : 0;
+    const auto& own = losses().made(loss.kind);
     const float target = label == 1 ? 1 : 0;
-    auto sums = sums_of_added(losses().made(loss.kind), {&score, 1}, {&target, 1}, 1, derivative);
-    sums.correct_count = predicted == label ? 1u : 0u;
+    auto sums = sums_of_added(own, {&score, 1}, {&target, 1}, 1, derivative);
+    const bool is_second = own.predicted ? own.predicted(score) > 0.5 : score > 0;
+    sums.correct_count = is_second == (label == 1) ? 1u : 0u;
     sums.squared_error_sum = 0;
     return sums;
   }
+  const size_t predicted = score > 0 ? 1 : 0;
   const double sign = label == 1 ? 1 : -1;
   const auto [value, slope] = loss_of(loss, sign * static_cast<double>(score));
   *derivative = static_cast<float>(sign * slope);

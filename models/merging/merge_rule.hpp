@@ -47,12 +47,7 @@ struct name_table<merge_rule> {
                                       named(merge_rule::geometric_median, "geometric-median")};
 };
 
-// Of added ones, too.
-template <>
-std::string_view name_of<merge_rule>(merge_rule rule);
-template <>
-std::optional<merge_rule> from_name<merge_rule>(std::string_view name);
-std::vector<merge_rule> all_values(merge_rule);
+TROUPE_TAKES_ADDITIONS(merge_rule);
 
 /// A model that is merged.
 struct merged_part {

@@ -15,7 +15,7 @@
 
 namespace troupe {
 
-/// Beside these, values that an application adds (models/kinds/activation_kinds.hpp).
+/// Beside these, values that an application adds (models/kinds/added_tables.hpp).
 enum class activation_kind : uint16_t {
   identity,
   relu,
@@ -41,12 +41,7 @@ struct name_table<activation_kind> {
                                       named(activation_kind::sigmoid, "sigmoid")};
 };
 
-// Of added ones, too.
-template <>
-std::string_view name_of<activation_kind>(activation_kind kind);
-template <>
-std::optional<activation_kind> from_name<activation_kind>(std::string_view name);
-std::vector<activation_kind> all_values(activation_kind);
+TROUPE_TAKES_ADDITIONS(activation_kind);
 
 /// What stands behind a value that is added. Throws std::invalid_argument for others.
 const own_activation& added_activation(activation_kind kind);

@@ -25,12 +25,7 @@ struct name_table<result_rule> {
   static constexpr std::array entries{named(result_rule::none, "none")};
 };
 
-// Of added ones, too.
-template <>
-std::string_view name_of<result_rule>(result_rule rule);
-template <>
-std::optional<result_rule> from_name<result_rule>(std::string_view name);
-std::vector<result_rule> all_values(result_rule);
+TROUPE_TAKES_ADDITIONS(result_rule);
 
 /// A version that was evaluated.
 struct seen_result {

@@ -17,7 +17,7 @@
 
 namespace troupe {
 
-/// Beside these, values that an application adds (models/kinds/schedule_kinds.hpp).
+/// Beside these, values that an application adds (models/kinds/added_tables.hpp).
 enum class schedule_kind : uint16_t {
   constant,
   step,
@@ -50,14 +50,9 @@ struct name_table<schedule_kind> {
     named(schedule_kind::sequential, "sequential")};
 };
 
-// Of added ones, too.
-template <>
-std::string_view name_of<schedule_kind>(schedule_kind kind);
-template <>
-std::optional<schedule_kind> from_name<schedule_kind>(std::string_view name);
-std::vector<schedule_kind> all_values(schedule_kind);
+TROUPE_TAKES_ADDITIONS(schedule_kind);
 
-/// A schedule that an application adds (models/kinds/schedule_kinds.hpp). Called by several threads at once.
+/// A schedule that an application adds (models/kinds/added_tables.hpp). Called by several threads at once.
 struct own_schedule {
   /// The factor on the base rate at `step`, counted from 0, finite and >= 0, by these alone: a step may be asked for
   /// again. `steps`: the job's key of that name, by default the steps for which the schedule is in force.

@@ -26,13 +26,13 @@
 #pragma once
 
 #include "models/kinds/metric_kinds.hpp"
-#include "models/kinds/schedule_kinds.hpp"
 #include "models/losses/own_loss.hpp"
 #include "models/merging/merge_rule.hpp"
 #include "models/network/model.hpp"
 #include "models/network/own_activation.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/training/result_rule.hpp"
+#include "models/training/schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/keys/kind_types.hpp"
 #include "coordinators/job/training_modes.hpp"
-#include "models/kinds/merge_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 
 namespace troupe {
 

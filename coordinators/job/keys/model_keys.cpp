@@ -3,8 +3,7 @@
 #include "coordinators/job/keys/job_keys.hpp"
 #include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/keys/kind_types.hpp"
-#include "models/kinds/activation_kinds.hpp"
-#include "models/kinds/loss_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/kinds/model_kinds.hpp"
 
 namespace troupe {

@@ -4,9 +4,8 @@
 #include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/keys/kind_types.hpp"
 #include "models/keys/key_table.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/kinds/optimizer_kinds.hpp"
-#include "models/kinds/result_kinds.hpp"
-#include "models/kinds/schedule_kinds.hpp"
 
 #include <algorithm>
 

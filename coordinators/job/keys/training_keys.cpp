@@ -4,8 +4,8 @@
 #include "coordinators/job/keys/job_keys.hpp"
 #include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/keys/kind_types.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/kinds/metric_kinds.hpp"
-#include "models/kinds/result_kinds.hpp"
 
 namespace troupe {
 

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 namespace troupe::job_members_test {
@@ -77,6 +78,67 @@ TEST(job_members, leave_frozen_tensors_alone) {
     EXPECT_TRUE(std::equal(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(weights),
                            more.begin()));
     EXPECT_NE(values, more);
+  }
+}
+
+/// Gives the same model again and again, and keeps what comes of it.
+coordinator_actor::behavior_type same_work(coordinator_actor::pointer,
+                                           std::vector<std::vector<float>>* updates, size_t size) {
+  const buffer model{size};
+  std::ranges::fill(model.values(), 0.1f);
+  return {
+    [=](atom::join, const std::string&, const caf::actor&) {
+      return membership{0, 1, true, size};
+    },
+    [=](atom::pull, const membership&) {
+      member_work work;
+      work.verdict = updates->size() < 3 ? work_verdict::go : work_verdict::over;
+      work.ticket = updates->size() + 1;
+      work.parameters = payload{model, 0, size};
+      return work;
+    },
+    [=](const member_update& news) {
+      updates->emplace_back(news.values.values().begin(), news.values.values().end());
+      return update_report{};
+    },
+    [](atom::watch, const model_listener_actor&) {},
+    [](atom::pull) { return parameter_span{}; },
+    [](atom::save) { return uint64_t{0}; },
+    [](atom::stop) { return uint64_t{0}; },
+    [](atom::tick) {},
+  };
+}
+
+TEST(job_members, draw_dropout_anew_for_each_batch) {
+  for (const double dropout : {0.0, 0.5}) {
+    auto x = test::small_job();
+    x.model.dropout = dropout;
+    x.training.batch_size = 0; // all rows in each
+    test::real_system host{1};
+    const auto data = load_data(x);
+    const auto resolved = resolve(x, shape_of(*data), 1);
+    const std::shared_ptr<const model> network = make_model(resolved, shape_of(*data));
+    std::vector<std::vector<float>> updates;
+    const auto main = host.system->spawn(same_work, &updates, network->layout().size());
+    const auto member = host.system->spawn(
+      replicate, replica_of_job(resolved, main, "a", network, rows_of(data).train));
+    caf::scoped_actor {
+      *host.system
+      } -> wait_for(member);
+    caf::anon_send_exit(main, caf::exit_reason::user_shutdown);
+    ASSERT_EQ(updates.size(), 3u);
+    const auto size = [](const std::vector<float>& a, const std::vector<float>& b) {
+      double sum = 0;
+      for (size_t i = 0; i < a.size(); ++i)
+        sum += std::abs(a[i] - b[i]);
+      return sum;
+    };
+    const std::vector<float> zeros(updates[0].size());
+    const double change = size(updates[1], updates[2]) / size(updates[1], zeros);
+    if (dropout > 0)
+      EXPECT_GT(change, 0.01) << "other units are silent";
+    else
+      EXPECT_LT(change, 1e-4) << "rows in another order";
   }
 }
 

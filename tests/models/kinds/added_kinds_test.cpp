@@ -1,9 +1,5 @@
-#include "models/kinds/activation_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/kinds/expressions.hpp"
-#include "models/kinds/loss_kinds.hpp"
-#include "models/kinds/merge_kinds.hpp"
-#include "models/kinds/result_kinds.hpp"
-#include "models/kinds/schedule_kinds.hpp"
 #include "models/losses/evaluate_loss.hpp"
 #include "models/losses/split_loss.hpp"
 #include "models/math/elementary.hpp"
@@ -169,7 +165,8 @@ TEST(added_kinds, a_table_ends) {
   struct number {
     double value = 0;
   };
-  added_kinds<result_rule, own_result_rule> table{"rule", [](const own_result_rule&) {}};
+  added_kinds<result_rule, own_result_rule> table{"rule",
+                                                  [](const own_result_rule&) { return true; }};
   table.add<number>("one", {}, {option("value", &number::value, anything(), "")},
                     [](const number&) { return own_result_rule{}; });
   for (int i = 0; i < 4096; ++i)

@@ -3,12 +3,8 @@
 // TROUPE_TEST_KIND_VERSION (1), and TROUPE_TEST_KIND_CHANGED for other arithmetic under the same version.
 
 #include "app/commands/run_command.hpp"
-#include "models/kinds/activation_kinds.hpp"
-#include "models/kinds/loss_kinds.hpp"
-#include "models/kinds/merge_kinds.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/kinds/optimizer_kinds.hpp"
-#include "models/kinds/result_kinds.hpp"
-#include "models/kinds/schedule_kinds.hpp"
 #include "models/verify/verify.hpp"
 #include "tests/support/wave.hpp"
 
@@ -16,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string_view>
 
 namespace {
@@ -56,6 +53,8 @@ struct power_options {
 };
 
 own_loss power(const power_options& x) {
+  if (x.power != 1 && x.power != 2)
+    throw std::invalid_argument("the power is 1 or 2");
   return {each_score([n = x.power, changed = std::getenv("TROUPE_TEST_LOSS_CHANGED") !=
                                              nullptr](double score, double target) {
     const double e = score - target;

@@ -271,6 +271,13 @@ class OwnValues(WithProgram):
         undisturbed = self.train("undisturbed", sets=sets)
         self.expect_equal(resumed_after_a_kill(self.folder, self.job, sets, program=PROGRAM), undisturbed)
 
+    def test_a_rule_goes_by_evaluations_that_were_made(self):
+        sets = ["training.stop_rule=each", "training.count=8", "checkpoint.every_steps=1", "optimizer.schedule.steps=200"]
+        self.assertEqual(self.train("run", sets=[*sets, "training.epochs=10", "training.evaluate_every=2"])["epochs"], 10)
+        words = sets_of([*sets, "output.directory=run", "training.evaluate_every=1"])
+        result = json.loads(self.run_program("train", self.job, "--json", "--quiet", "--resume", *words).stdout)
+        self.assertEqual((result["stopped_by"], result["epochs"]), ("rule", 13), "five before, three since")
+
     def test_two_nodes_and_a_killed_worker(self):
         settings = f"[training]\nepochs = {LONG}\n[checkpoint]\nevery_steps = 500\n"
         alone = self.train("alone", sets=[f"training.epochs={LONG}"])
@@ -302,6 +309,14 @@ class OwnValues(WithProgram):
                 (PROGRAM, {"TROUPE_TEST_KIND_VERSION": "2"}, "this program has version 2")]:
             self.assertIn(why, self.refusal("predict", "run/model.safetensors", "rows.csv", program=program, code=76,
                                             **variables))
+        path = self.folder / "run" / "model.safetensors"
+        content = path.read_bytes()
+        for old, new, why in [(b'\\"power\\":1.0', b'\\"power\\":1.5', "power: the power is 1 or 2"),
+                              (b'\\"power\\":1.0', b'\\"power\\":9.0', "the metadata's 'options' are none of power"),
+                              (b'\\"table\\":\\"loss', b'\\"table\\":\\"lass', "the metadata's 'loss' is 'power'")]:
+            self.assertIn(old, content)
+            path.write_bytes(content.replace(old, new, 1))
+            self.assertIn(why, self.refusal("predict", "run/model.safetensors", "rows.csv", code=65))
         self.train("run", sets=["model.activation=relu"])
         self.assertIn(": a loss of kind 'power', version '1', which",
                       self.refusal("predict", "run/model.safetensors", "rows.csv", program=TROUPE, code=76))
@@ -311,6 +326,7 @@ class OwnValues(WithProgram):
         for setting, why in [
                 ("model.powr=2", "did you mean 'model.power'?"),
                 ("model.power=3", "expected number in [1, 2], got the integer 3"),
+                ("model.power=1.5", "power: the power is 1 or 2"),
                 ("model.loss=squared", "squared, hinge, relu takes no power"),
                 ("optimizer.schedule.kind=constant", "constant takes no every"),
                 ("model.loss=powers", "did you mean 'power'?"),
