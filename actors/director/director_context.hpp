@@ -79,6 +79,7 @@ inline constexpr milliseconds repeat_interval{1000};
 struct process_link {
   member who;
   node_actor way;
+  std::vector<std::string> linked{}; ///< processes it has links to, as it said last while outside
 };
 
 struct director_context {

@@ -41,8 +41,10 @@ void run_membership::begin(uint64_t checkpoint_version) {
   auto options = context_.options.membership;
   options.checkpoint_version = checkpoint_version;
   rule_.emplace(std::move(options), now);
-  for (const auto& [who, link] : std::map{context_.links})
+  for (const auto& [who, link] : std::map{context_.links}) {
     carry_out(rule_->on_joined(link.who, now));
+    carry_out(rule_->on_fitness(who, {.linked = link.linked}, now));
+  }
   carry_out(rule_->on_tick(now));
 }
 
@@ -85,19 +87,27 @@ uint64_t run_membership::replicas_in_view(const member& who) const {
 
 void run_membership::on_report(const node_report& news) {
   const auto found = context_.links.find(news.name);
-  if (context_.finished || !rule_ || found == context_.links.end() ||
+  if (context_.finished || found == context_.links.end() ||
       found->second.who.incarnation != news.incarnation)
     return;
-  if (news.view.term > context_.term())
-    return carry_out(rule_->on_term_seen(news.view.term));
+  found->second.linked = news.linked;
+  if (!rule_)
+    return;
   const auto now = context_.now();
+  const fitness how{.hangs = watch_.hangs(news.work),
+                    .linked = news.linked,
+                    .has_version = news.view.term == context_.term() && news.held};
+  if (news.view.term > context_.term()) { // of an earlier director, as a rule
+    carry_out(rule_->on_term_seen(news.view.term));
+    return carry_out(rule_->on_fitness(news.name, how, now));
+  }
   const auto change = roster_.on_report(news, now);
   watch_.on_report(change, news.work, now);
   roster_.sample_pace(context_.view, context_.options.membership.split, now);
   if (context_.options.on_clock && news.clock.directive_sent > 0)
     context_.options.on_clock(news.name, news.clock, nanoseconds_of(now));
   lost_.on_report(news.name, news.view, news.left, news.version());
-  rule_->on_fitness(news.name, watch_.hangs(news.work));
+  carry_out(rule_->on_fitness(news.name, how, now));
   for (const auto& peer : news.unreachable)
     carry_out(rule_->on_unreachable(news.name, peer, now));
   for (const auto& peer : change.reachable)
@@ -211,6 +221,11 @@ void run_membership::tell_turned_away() {
       context_.self->send(way->second.way, context_.view);
     turned_away_.erase(who);
   }
+}
+
+void run_membership::carry_out(const stays_out& decision) {
+  roster_.on_trouble(decision.name, decision.reason, context_.now());
+  context_.tell(decision.name + " takes no part: it has " + decision.reason);
 }
 
 void run_membership::carry_out(const give_up& decision) {

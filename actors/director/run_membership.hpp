@@ -149,6 +149,7 @@ private:
   void carry_out(const publish& decision);
   void carry_out(const wait_for& decision) { waiting_ = decision; }
   void carry_out(const turn_away& decision);
+  void carry_out(const stays_out& decision);
   void carry_out(const give_up& decision);
   void carry_out(const stand_down& decision);
   void tell_turned_away();

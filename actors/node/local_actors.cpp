@@ -22,6 +22,13 @@ task_taker_actor node_context::trainer_at(const replica_place& place) const {
   return found == distant.end() ? task_taker_actor{} : found->second;
 }
 
+// A sharded model stays sharded while the view has no replicas.
+bool node_context::splits_model() const {
+  return options.sharded || std::ranges::any_of(view.replicas, [](const replica_place& place) {
+           return !place.segments.empty();
+         });
+}
+
 std::shared_ptr<const element_window> node_context::window_of(size_t member) const {
   if (options.kept && owner_count() > 1) { // what workers compute with has buffers of its own
     std::vector<index_range> own;
@@ -30,12 +37,7 @@ std::shared_ptr<const element_window> node_context::window_of(size_t member) con
         own.push_back(span);
     return std::make_shared<const element_window>(std::move(own));
   }
-  // A sharded model stays sharded while the view has no replicas.
-  const bool splits =
-    options.sharded || std::ranges::any_of(view.replicas, [](const replica_place& place) {
-      return !place.segments.empty();
-    });
-  if (!options.wired || !splits)
+  if (!options.wired || !splits_model())
     return nullptr;
   std::vector<index_range> elements;
   for (const auto& place : view.replicas)
@@ -273,7 +275,7 @@ std::vector<tensor_route> parameter_windows::routes_of(const index_range& span) 
   const auto count = context_.view.members.size();
   for (size_t k = 1; k < count; ++k) { // so that not all processes send to the same one first
     const auto i = (*context_.me + k) % count;
-    if (!context_.view.computes(i))
+    if (!context_.gets_versions(i))
       continue;
     const auto peer = context_.exchange.id_of(context_.view.members[i].name);
     for (const auto& part : windows_[i] ? windows_[i]->shared_with(span) : std::vector{span})

@@ -251,8 +251,13 @@ void node_state::settle() {
 }
 
 void node_state::on_arrived(const tensor_arrived& news) {
-  if (news.of.kind != tensor_kind::state)
-    return parts_->work->on_arrived(news);
+  if (news.of.kind != tensor_kind::state) {
+    const auto before = parts_->work->held();
+    parts_->work->on_arrived(news);
+    if (!before && parts_->work->held()) // a newcomer gets slices now
+      parts_->report.send();
+    return;
+  }
   parts_->spans.on_arrived(news);
   start_shards();
 }

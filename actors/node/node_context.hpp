@@ -99,7 +99,12 @@ struct node_context {
              return is_mine(place) && !place.blocks.empty();
            });
   }
-  bool computes() const { return me && view.computes(*me); }
+  /// Whether a member gets each new version. Of split models its replicas need no more than their slices' parts.
+  bool gets_versions(size_t member) const {
+    return splits_model() ? view.computes(member) : view.follows(member);
+  }
+  /// Whether replicas have buffers of a part of the model.
+  bool splits_model() const;
   size_t element_count() const { return options.network->layout().size(); }
   /// The elements of a version's point: behind the parameters, in the same tensor. Empty: there is none.
   index_range point_elements() const {

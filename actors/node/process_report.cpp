@@ -51,7 +51,9 @@ void process_report::tick(moment now) {
   }
   if (is_due_) // the report does not wait for a computing actor
     return send();
-  const auto interval = unreachable_.empty() ? node_report_interval : broken_link_interval;
+  const auto interval = !context_.takes_part() ? outside_interval
+                        : unreachable_.empty() ? node_report_interval
+                                               : broken_link_interval;
   if (now - last_ >= interval || sent_round_ < directives_.round())
     send_soon();
 }
@@ -92,7 +94,7 @@ void process_report::on_view() {
 }
 
 void process_report::on_link(const std::string& process) {
-  if (std::ranges::find(unreachable_, process) != unreachable_.end())
+  if (!context_.takes_part() || std::ranges::find(unreachable_, process) != unreachable_.end())
     send();
 }
 
@@ -223,12 +225,16 @@ void process_report::send() {
   news.incarnation = self.incarnation;
   news.view = context_.view.id;
   news.left = left_;
-  news.held = work_.held();
+  if (context_.takes_part())
+    news.held = work_.held();
   for (const auto& one : spans_.all())
     news.shard_versions.push_back(one.version);
   news.replicas = statuses_;
   news.round = sent_round_ = heard_round();
   news.unreachable = unreachable_ = members_without_link();
+  if (!context_.takes_part())
+    for (const auto& [peer, way] : context_.peers)
+      news.linked.push_back(peer);
   const auto figures = context_.exchange->figures();
   news.wire = figures;
   news.waits = waits();

@@ -18,6 +18,9 @@ inline constexpr milliseconds node_report_interval{1000};
 /// broken link, so at most this much later.
 inline constexpr milliseconds broken_link_interval{250};
 
+/// How often while no view names the process: it is admitted once the director knows of its links.
+inline constexpr milliseconds outside_interval{100};
+
 class process_report {
 public:
   process_report(node_context& context, const local_spans& spans, const directive_state& directives,
@@ -40,7 +43,7 @@ public:
   /// Another view comes: all reports with it say at which version the process was then.
   void on_view();
 
-  /// A process is linked: reports at once if the last report named it as unreachable.
+  /// A process is linked: reports at once if the director waits for that.
   void on_link(const std::string& process);
   /// Why the newest view cannot be followed; empty: it can.
   void set_misfit(const std::string& why) { misfit_ = why; }

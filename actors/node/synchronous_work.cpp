@@ -63,11 +63,13 @@ void synchronous_work::on_view(const cluster_view& before, size_t me_before) {
     for (const auto& lane : makers_.ranges_of(one.elements))
       context_.exchange->set_sources(tensor_kind::gradient, one.version, lane,
                                      gradient_sources(one.version, lane));
-  if (!context_.computes())
+  const bool follows = context_.gets_versions(*context_.me);
+  if (!follows)
     context_.exchange->dismiss(tensor_kind::parameters, {});
-  else if (!before.computes(me_before) || window_changed)
+  else if (!follows_ || window_changed)
     gather_from(std::nullopt);
-  if (!actors_.have_begun() && context_.computes())
+  follows_ = follows;
+  if (!actors_.have_begun() && follows)
     return;
   const auto fresh = beginners(before, me_before);
   for (const auto i : fresh)
@@ -114,7 +116,8 @@ void synchronous_work::gather_from(std::optional<uint64_t> first) {
   wanted_ = first;
   parameters_ = {};
   context_.exchange->dismiss(tensor_kind::parameters, {});
-  if (!context_.computes())
+  follows_ = context_.gets_versions(*context_.me);
+  if (!follows_)
     return;
   expectation what;
   what.kind = tensor_kind::parameters;

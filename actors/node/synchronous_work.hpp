@@ -82,6 +82,7 @@ private:
   void have_added(uint64_t step, const local_sums::sum& what);
   kept_tensor gradient_of(const contribution& work) const;
 
+  bool follows_ = false;                    ///< it gets versions
   std::optional<uint64_t> held_;            ///< the newest version that is whole here
   std::optional<uint64_t> wanted_;          ///< the next; nothing while it is unknown after joining
   const_buffer parameters_;                 ///< of `held_`; then the point, if there is one

@@ -43,9 +43,9 @@ TROUPE_INSPECT(link_report, plain(f, "troupe.link_report", x.peer, x.outgoing, x
 
 TROUPE_INSPECT(node_report,
                plain(f, "troupe.node_report", x.name, x.incarnation, x.view, x.left, x.held,
-                     x.shard_versions, x.replicas, x.round, x.unreachable, x.wire, x.waits, x.work,
-                     x.replicas_lost, x.figures, x.clock.directive_sent, x.clock.directive_heard,
-                     x.clock.told, x.links))
+                     x.shard_versions, x.replicas, x.round, x.unreachable, x.linked, x.wire,
+                     x.waits, x.work, x.replicas_lost, x.figures, x.clock.directive_sent,
+                     x.clock.directive_heard, x.clock.told, x.links))
 
 TROUPE_INSPECT(shard_copy,
                plain(f, "troupe.shard_copy", x.version, x.shard, x.parameters, x.slots, x.numbers))

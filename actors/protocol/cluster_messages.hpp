@@ -114,6 +114,7 @@ struct node_report {
   std::vector<replica_status> replicas; ///< of local replicas
   uint64_t round = 0;                   ///< of the last directive when they were asked
   std::vector<std::string> unreachable; ///< members it has no link to
+  std::vector<std::string> linked;      ///< processes that it has links to, while no view names it
   traffic wire;                         ///< with other processes
   std::vector<awaited> waits;           ///< what it waits for; none: it works
   work_report work;                     ///< how it gets on with it

@@ -575,7 +575,8 @@ std::string cluster_text(const loaded_cluster& x) {
   result += "\n[network]\ncarrier = " + toml_text(std::string{name_of(x.plan.carrier)}) + "\n";
   result += "\n[timeouts]\nheartbeat = " + toml_text(duration_text(timeouts.heartbeat)) +
             "\nlost_after = " + toml_text(duration_text(timeouts.lost_after)) +
-            "\njoin = " + toml_text(duration_text(timeouts.join)) + "\n";
+            "\njoin = " + toml_text(duration_text(timeouts.join)) +
+            "\nsettle = " + toml_text(duration_text(timeouts.settle)) + "\n";
   for (size_t i = 0; i < x.plan.nodes.size(); ++i)
     result += node_text(x, i);
   return result;

@@ -176,8 +176,8 @@ cluster_keys make_cluster_schema() {
   plan.add("insecure", &cluster_plan::insecure,
            "permits addresses that others can reach without [tls]");
   plan.add("min_nodes", &cluster_plan::min_nodes, within(1, node_count_max),
-           {"nodes that are enough to begin with once timeouts.join has passed; spares that "
-            "stand in count",
+           {"nodes that are enough to begin with once nobody has come for timeouts.settle; "
+            "spares that stand in count",
             "all that are no spares"});
   plan.add(
     "network.carrier", &cluster_plan::carrier,
@@ -195,6 +195,8 @@ cluster_keys make_cluster_schema() {
                "silence after which a node counts as lost");
   timeouts.add("join", &cluster_timeouts::join, duration,
                "how long nodes and director wait for each other");
+  timeouts.add("settle", &cluster_timeouts::settle, duration,
+               "with min_nodes: how long the director waits behind the last node that came");
   return out;
 }
 

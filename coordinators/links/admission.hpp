@@ -20,7 +20,7 @@
 namespace troupe {
 
 /// Rises with each change of the protocol: processes with other numbers do not understand each other.
-inline constexpr uint64_t protocol_number = 19;
+inline constexpr uint64_t protocol_number = 20;
 
 /// What a process sends of itself before anything else.
 struct process_facts {

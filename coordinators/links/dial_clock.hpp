@@ -49,6 +49,12 @@ public:
     if (!due_)
       due_ = now + delay_;
   }
+  /// The peer is there now: waits no longer.
+  void on_called(moment now) {
+    delay_ = shortest_;
+    if (due_)
+      due_ = std::min(*due_, now);
+  }
   void give_up() { due_.reset(); }
 
   friend bool operator==(const dial_clock&, const dial_clock&) = default;

@@ -36,6 +36,7 @@ struct cluster_timeouts {
   milliseconds heartbeat{1'000};  ///< between signs of life on a quiet link
   milliseconds lost_after{5'000}; ///< a link that is silent for so long is lost
   milliseconds join{60'000};      ///< to wait for others, at the start and whenever they are needed
+  milliseconds settle{5'000}; ///< with `min_nodes`: to wait at the start behind the last that came
 
   friend bool operator==(const cluster_timeouts&, const cluster_timeouts&) = default;
 };

@@ -103,6 +103,11 @@ bool cluster_view::computes(size_t member_index) const {
   });
 }
 
+bool cluster_view::follows(size_t member_index) const {
+  return std::ranges::any_of(
+    replicas, [=](const replica_place& place) { return place.member == member_index; });
+}
+
 bool cluster_view::holds_spans(size_t member_index) const {
   return std::ranges::any_of(shards, [=](const shard_place& place) {
     return place.member == member_index && !place.blocks.empty();

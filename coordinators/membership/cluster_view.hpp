@@ -90,6 +90,8 @@ struct cluster_view {
   std::optional<size_t> find(std::string_view name) const;
   /// True when a replica of this member owns slices.
   bool computes(size_t member_index) const;
+  /// True when this member has replicas: each new version is sent to it, whether they have slices or not.
+  bool follows(size_t member_index) const;
   /// True when a shard of this member owns blocks.
   bool holds_spans(size_t member_index) const;
   /// What a member does, for people: "computes slices 2 to 4, and keeps parameters; from step 1200 on".

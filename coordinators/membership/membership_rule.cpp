@@ -1,5 +1,7 @@
 #include "coordinators/membership/membership_rule.hpp"
 
+#include "models/base/listed.hpp"
+
 #include <tuple>
 
 namespace troupe {
@@ -13,7 +15,8 @@ membership_rule::membership_rule(membership_options options, moment now)
   : options_(std::move(options)),
     now_(now),
     members_(options_.expected.size()),
-    readmission_(2 * options_.lost_after, options_.join_timeout),
+    outside_(options_.links_first, options_.lost_after, options_.join_timeout),
+    joined_at_(now),
     known_term_(options_.persisted_term),
     asked_term_(options_.persisted_term),
     persisted_term_(options_.persisted_term),
@@ -37,23 +40,33 @@ membership_decisions membership_rule::on_joined(const member& who, moment now) {
     return settle();
   if (place)
     remove(*order, who.name + " was started again");
-  waiting_[who.name] = who;
+  outside_.add(who, now_);
+  joined_at_ = now_;
   return settle();
 }
 
-void membership_rule::admit_waiting() {
-  std::erase_if(waiting_, [this](const auto& entry) {
-    const bool is_due = readmission_.may_join(entry.first, now_);
-    if (!is_due || hung_.contains(entry.first))
-      return false;
-    admit(entry.second);
-    return true;
-  });
+void membership_rule::admit_waiting(membership_decisions& out) {
+  const auto names = [this] {
+    std::vector<std::string> result;
+    for (const auto& who : members_)
+      if (who)
+        result.push_back(who->name);
+    return result;
+  };
+  const auto is_needed = [this] { return phase_ != phase::running || !lacking().empty(); };
+  while (const auto who = outside_.admit(names(), is_needed(), now_)) {
+    members_[*order_of(who->name)] = *who;
+    note(who->name + " joined");
+    follow_first(who->name);
+  }
+  for (const auto& one : outside_.newly_unlinked(names(), now_))
+    out.push_back(stays_out{one.name, "no link with " + listed(one.missing)});
 }
 
-void membership_rule::admit(const member& who) {
-  members_[*order_of(who.name)] = who;
-  note(who.name + " joined");
+void membership_rule::follow_first(const std::string& name) {
+  if (options_.links_first && phase_ == phase::running && options_.decider.empty() &&
+      !options_.split.splits())
+    newcomers_[name] = false;
 }
 
 membership_decisions membership_rule::on_lost(const std::string& name, uint64_t incarnation,
@@ -64,9 +77,7 @@ membership_decisions membership_rule::on_lost(const std::string& name, uint64_t 
     return {};
   // The loss may arrive before the join.
   lost_lives_[name].insert(incarnation);
-  std::erase_if(waiting_, [&](const auto& entry) {
-    return entry.first == name && entry.second.incarnation == incarnation;
-  });
+  outside_.on_lost(name, incarnation);
   const auto& place = members_[*order];
   if (place && place->incarnation == incarnation)
     remove(*order, name + " was lost");
@@ -93,17 +104,19 @@ membership_decisions membership_rule::on_hung(const std::string& name, const std
   now_ = std::max(now_, now);
   membership_decisions out;
   if (is_present(name) && name != options_.home) {
-    hung_.insert(name);
+    outside_.on_hung(name);
     take_out(name, name + " was taken out: " + why, out);
   }
   return settle(std::move(out));
 }
 
-void membership_rule::on_fitness(const std::string& name, bool hangs) {
-  if (hangs)
-    hung_.insert(name);
-  else
-    hung_.erase(name);
+membership_decisions membership_rule::on_fitness(const std::string& name, const fitness& news,
+                                                 moment now) {
+  now_ = std::max(now_, now);
+  outside_.on_fitness(name, news);
+  if (const auto found = newcomers_.find(name); found != newcomers_.end() && news.has_version)
+    found->second = true;
+  return settle();
 }
 
 membership_decisions membership_rule::on_standstill(const std::string& why, moment now) {
@@ -197,6 +210,7 @@ void membership_rule::fill_gaps() {
     if (spare == members_.size())
       continue;
     stands_in_[spare] = i;
+    follow_first(options_.expected[spare].name);
     note(options_.expected[spare].name + " stands in for " + options_.expected[i].name);
   }
 }
@@ -244,6 +258,7 @@ void membership_rule::remove(size_t order, const std::string& why) {
   auto& place = members_[order];
   const auto& name = place->name;
   lost_lives_[name].insert(place->incarnation);
+  newcomers_.erase(name);
   std::erase_if(broken_, [&](const auto& entry) {
     return entry.first.first == name || entry.first.second == name;
   });

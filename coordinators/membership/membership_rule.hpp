@@ -23,7 +23,11 @@
 // When that lasts (the first reporter still reports it: one report may be about a life or a moment
 // that is over), exactly one goes: the one without spans (it costs no roll-back), else the one with
 // more such links (it is the one cut off), else the later one in order. Never the director's own
-// process. It may join anew, but is admitted after a while only (class readmission).
+// process. It may join anew, but is admitted after a while only (outsiders.hpp).
+//
+// A process that comes takes part in two steps, so that nobody waits for it (`links_first`). It is
+// admitted once it has links with all members (outsiders.hpp), and follows their versions. It gets
+// slices once it has a version.
 //
 // A *spare* is a process of the cluster file that brings no replica and no shard. It stands in for
 // a missing process, with as many of both as that one was to bring, the first spare for the first
@@ -49,9 +53,9 @@
 #pragma once
 
 #include "coordinators/base/moment.hpp"
+#include "coordinators/membership/outsiders.hpp"
 #include "coordinators/membership/view_placement.hpp"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -61,44 +65,6 @@
 #include <vector>
 
 namespace troupe {
-
-// Readmission: when a process that was taken out of the run may take part again.
-//
-// Two processes that cannot reach each other both reach the director, so the one that was taken out
-// joins anew at once. Admitted at once, it would get work, the others would wait for it until it is
-// taken out again, and so on: training would stand still most of the time. So it stays out for a
-// while, twice as long each time. Once it has then been in for as long as it was out, it is trusted
-// again.
-class readmission {
-public:
-  readmission() = default;
-  readmission(milliseconds wait_min, milliseconds wait_max)
-    : wait_min_(wait_min), wait_max_(std::max(wait_min, wait_max)) {}
-
-  void on_taken_out(const std::string& name, moment now) {
-    auto& last = last_[name];
-    const bool is_trusted = last.wait == milliseconds{0} || now - last.until >= last.wait;
-    last.wait = is_trusted ? wait_min_ : std::min(2 * last.wait, wait_max_);
-    last.until = now + last.wait;
-  }
-
-  bool may_join(const std::string& name, moment now) const {
-    const auto last = last_.find(name);
-    return last == last_.end() || now >= last->second.until;
-  }
-
-  friend bool operator==(const readmission&, const readmission&) = default;
-
-private:
-  struct absence {
-    milliseconds wait{0};
-    moment until{};
-    friend bool operator==(const absence&, const absence&) = default;
-  };
-  milliseconds wait_min_{0};
-  milliseconds wait_max_{0};
-  std::map<std::string, absence> last_;
-};
 
 /// A process of the cluster file, and what it is to bring; nothing: a spare.
 struct expected_member {
@@ -124,8 +90,10 @@ struct membership_options {
   row_holders holders = {};   ///< of models that are not split
   bool has_one_owner = false; ///< of all parameters: an optimizer needs the whole model
   std::string decider = {};   ///< no view goes without this process: it has the parameter server
+  bool links_first = false;   ///< a process is admitted with links to all members, not without
   std::optional<size_t> min_nodes =
-    {}; ///< to begin with, spares that stand in included; absent: all
+    {};                       ///< to begin with, spares that stand in included; absent: all
+  milliseconds settle{5'000}; ///< with `min_nodes` training begins when nobody came for so long
   milliseconds join_timeout{60'000};
   milliseconds lost_after{5'000};
   uint64_t persisted_term = 0;     ///< the first term is above this one (term_floor)
@@ -164,6 +132,12 @@ struct turn_away {
   std::string reason;
   friend bool operator==(const turn_away&, const turn_away&) = default;
 };
+/// This process has no link with some members, and so takes no part until it has.
+struct stays_out {
+  std::string name;
+  std::string reason; ///< names them
+  friend bool operator==(const stays_out&, const stays_out&) = default;
+};
 /// End the run: too few processes are there to go on (exit code 69).
 struct give_up {
   std::string reason;
@@ -176,7 +150,7 @@ struct stand_down {
 };
 
 using membership_decision =
-  std::variant<persist_term, publish, wait_for, turn_away, give_up, stand_down>;
+  std::variant<persist_term, publish, wait_for, turn_away, stays_out, give_up, stand_down>;
 using membership_decisions = std::vector<membership_decision>;
 
 class membership_rule {
@@ -197,8 +171,7 @@ public:
                                     moment now);
   /// A member sends heartbeats and does nothing; `why` in words. For the director's own process nothing happens.
   membership_decisions on_hung(const std::string& name, const std::string& why, moment now);
-  /// What a process says of itself: while it hangs it is not admitted.
-  void on_fitness(const std::string& name, bool hangs);
+  membership_decisions on_fitness(const std::string& name, const fitness& news, moment now);
   /// Nothing moves and no member works: all begin anew from the last checkpoint.
   membership_decisions on_standstill(const std::string& why, moment now);
   /// A checkpoint of this version is complete: the next term starts from it.
@@ -244,9 +217,10 @@ private:
   bool is_filled(size_t order) const;
   void release_spares();
 
-  void admit(const member& who);
-  /// Admits processes whose time to stay out is over.
-  void admit_waiting();
+  /// Admits processes that are ready for it.
+  void admit_waiting(membership_decisions& out);
+  /// Whether this process has to have a version before it gets slices.
+  void follow_first(const std::string& name);
   void remove(size_t order, const std::string& why);
   /// For a while: it may join anew.
   void take_out(const std::string& name, const std::string& why, membership_decisions& out);
@@ -272,9 +246,9 @@ private:
   std::vector<std::optional<member>> members_; ///< by order; nothing: not here
   std::map<size_t, size_t> stands_in_;         ///< order of a spare -> of the process it replaces
   std::map<std::string, std::set<uint64_t>> lost_lives_; ///< incarnations that are over
-  std::map<std::string, member> waiting_;                ///< joined anew, not admitted yet
-  readmission readmission_;
-  std::set<std::string> hung_;
+  outsiders outside_;
+  std::map<std::string, bool> newcomers_; ///< admitted within the term; true: with a version now
+  moment joined_at_{};                    ///< when a process came last
   std::map<link, broken_link> broken_;
   uint64_t known_term_ = 0; ///< the highest that may be in use
   uint64_t asked_term_ = 0; ///< to be persisted

@@ -49,14 +49,14 @@ void membership_rule::take_out(const std::string& name, const std::string& why,
   const auto order = *order_of(name);
   out.push_back(turn_away{name, members_[order]->incarnation, why});
   remove(order, why);
-  readmission_.on_taken_out(name, now_);
+  outside_.on_taken_out(name, now_);
 }
 
 membership_decisions membership_rule::settle(membership_decisions out) {
   if (phase_ == phase::stopped)
     return {};
   evict_unreachable(out);
-  admit_waiting();
+  admit_waiting(out);
   if (phase_ == phase::joining)
     start_if_due();
   else
@@ -72,7 +72,9 @@ membership_decisions membership_rule::settle(membership_decisions out) {
 void membership_rule::start_if_due() {
   const auto missing = missing_names();
   const bool overdue = now_ - *lacking_since_ >= options_.join_timeout;
-  if (!missing.empty() && !overdue)
+  const bool has_settled =
+    options_.min_nodes && !is_too_few() && outside_.empty() && now_ - joined_at_ >= options_.settle;
+  if (!missing.empty() && !overdue && !has_settled)
     return;
   why_.clear();
   fill_gaps();
@@ -80,8 +82,10 @@ void membership_rule::start_if_due() {
     return;
   const auto stand_ins = why_.empty() ? "" : "; " + why_;
   why_ = missing.empty() ? "everybody is here"
-                         : "starting without " + listed(missing) + ": not joined within " +
-                             seconds_of(options_.join_timeout) + stand_ins;
+                         : "starting without " + listed(missing) +
+                             (overdue ? ": not joined within " + seconds_of(options_.join_timeout)
+                                      : ": nobody came for " + seconds_of(options_.settle)) +
+                             stand_ins;
   phase_ = phase::restarting;
   lacking_since_.reset();
 }
@@ -96,6 +100,7 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
   }
   known_term_ = persisted_term_;
   phase_ = phase::running;
+  newcomers_.clear();
   auto view = place_anew(present(), options_.slice_count, options_.parameter_count, options_.split,
                          options_.holders);
   if (options_.has_one_owner) {
@@ -109,10 +114,19 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
 
 void membership_rule::publish_if_changed(membership_decisions& out) {
   auto members = present();
-  if (members != view_->members && can_place(options_.split, options_.holders, members))
-    announce(place_again(*view_, std::move(members), options_.slice_count, options_.split,
-                         options_.holders),
-             false, out);
+  for (const auto& [name, has_version] : newcomers_)
+    if (has_version)
+      note(name + " has the newest version");
+  const auto caught_up = std::erase_if(newcomers_, [](const auto& entry) { return entry.second; });
+  if ((members == view_->members && caught_up == 0) ||
+      !can_place(options_.split, options_.holders, members))
+    return;
+  std::set<std::string> newcomers;
+  for (const auto& [name, has_version] : newcomers_)
+    newcomers.insert(name);
+  announce(place_again(*view_, std::move(members), options_.slice_count, options_.split,
+                       options_.holders, newcomers),
+           false, out);
 }
 
 void membership_rule::announce(cluster_view view, bool restarts, membership_decisions& out) {
@@ -143,6 +157,8 @@ void membership_rule::wait_if_lacking(membership_decisions& out) {
     why += ": " + (need = group_need(options_.split, present()) + " are here");
   else if (!what.empty())
     why += "; nobody here has " + what;
+  else if (options_.min_nodes && !is_too_few() && !missing.empty())
+    why += "; training begins without once nobody has come for " + seconds_of(options_.settle);
   const wait_for waiting{missing, *lacking_since_, why, need};
   if (waiting != told_)
     out.push_back(waiting);

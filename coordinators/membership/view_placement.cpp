@@ -241,7 +241,8 @@ struct slice_share {
 /// Of each holding, or of all.
 std::vector<slice_share> shares_of(std::vector<replica_place>& replicas,
                                    const std::vector<member>& members, size_t slice_count,
-                                   const row_holders& holders) {
+                                   const row_holders& holders,
+                                   const std::set<std::string>& newcomers = {}) {
   std::vector<slice_share> result;
   for (const auto& slices : holders.slices)
     result.push_back({slices});
@@ -252,6 +253,16 @@ std::vector<slice_share> shares_of(std::vector<replica_place>& replicas,
       result.front().replicas.push_back(&place);
     else if (const auto own = holders.of(members[place.member].name))
       result[*own].replicas.push_back(&place);
+  const auto is_new = [&](const replica_place* place) {
+    return newcomers.contains(members[place->member].name);
+  };
+  for (auto& share : result)
+    if (!std::ranges::all_of(share.replicas, is_new))
+      std::erase_if(share.replicas, [&](replica_place* place) {
+        if (is_new(place))
+          place->take({}); // it may have had some while nobody else was there
+        return is_new(place);
+      });
   return result;
 }
 
@@ -331,7 +342,8 @@ cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t 
 }
 
 cluster_view place_again(const cluster_view& before, std::vector<member> members,
-                         size_t slice_count, const model_split& split, const row_holders& holders) {
+                         size_t slice_count, const model_split& split, const row_holders& holders,
+                         const std::set<std::string>& newcomers) {
   cluster_view result = before;
   ++result.id.number;
   result.replicas = all_replicas(members);
@@ -339,7 +351,7 @@ cluster_view place_again(const cluster_view& before, std::vector<member> members
   if (split.splits())
     mend_groups(result.replicas, orphans, slice_count, split);
   else
-    for (auto& share : shares_of(result.replicas, members, slice_count, holders)) {
+    for (auto& share : shares_of(result.replicas, members, slice_count, holders, newcomers)) {
       share.give_to_spares(orphans);
       if (!share.is_fair())
         share.assign_anew();

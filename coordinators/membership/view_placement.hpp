@@ -15,7 +15,9 @@
 #include "coordinators/membership/holders.hpp"
 #include "coordinators/parallel/grid.hpp"
 
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -42,10 +44,12 @@ cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t 
                         const model_split& split = {}, const row_holders& holders = {});
 
 /// The same term with other members, the number one higher. Every member that holds spans must be
-/// among them.
+/// among them. `newcomers` have no version yet: they get no slices that another member may compute.
+/// Where models are split there are none.
 cluster_view place_again(const cluster_view& before, std::vector<member> members,
                          size_t slice_count, const model_split& split = {},
-                         const row_holders& holders = {});
+                         const row_holders& holders = {},
+                         const std::set<std::string>& newcomers = {});
 
 // Span placement: which shard owns which blocks of the parameters.
 //

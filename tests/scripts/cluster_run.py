@@ -77,7 +77,7 @@ def hello_of(line):
 def timeouts(lost_after=LOST_AFTER, join=20):
     """`join` is in seconds of a quiet machine."""
     return (f'heartbeat = "{int(HEARTBEAT * 1000)}ms"\nlost_after = "{int(1000 * lost_after)}ms"\n'
-            f'join = "{int(1000 * SLOWNESS * join)}ms"\n')
+            f'join = "{int(1000 * SLOWNESS * join)}ms"\nsettle = "{int(1000 * SLOWNESS * join)}ms"\n')
 
 
 @dataclass

@@ -143,6 +143,8 @@ std::optional<failure> cluster::boot_director() {
   options.rule.waits_for_rows = true;
   options.rule.checkpoint_every = checkpoint_every_of(job_.resolved);
   options.membership.min_nodes = 1; // some are switched on late, or never
+  options.membership.settle = options_.join_timeout;
+  options.membership.links_first = true;
   options.exchange = options_.exchange;
   options.membership.lost_after =
     std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);

@@ -60,6 +60,7 @@ struct text_of_decision {
   std::string operator()(const turn_away& what) const {
     return "turn away " + what.name + std::to_string(what.incarnation);
   }
+  std::string operator()(const stays_out& what) const { return "stays out " + what.name; }
   std::string operator()(const give_up&) const { return "give up"; }
   std::string operator()(const stand_down&) const { return "stand down"; }
 };

@@ -66,6 +66,10 @@ void gate::dial_again(const std::string& name) {
   loop_->post([name](gate_loop& here) { here.on_dial_again(name, 0); });
 }
 
+void gate::dial_now(const std::string& name) {
+  loop_->post([name](gate_loop& here) { here.on_dial_again(name, 0, true); });
+}
+
 void gate::dial_carrier(const std::string& name, uint64_t token) {
   loop_->post([name, token](gate_loop& here) { here.on_dial_again(name, token); });
 }

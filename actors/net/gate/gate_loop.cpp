@@ -178,7 +178,7 @@ void gate_loop::fail_dial(size_t index, const std::string& why, moment now) {
 }
 
 // Each name has one dial for links, and one for carriers after the first of these.
-void gate_loop::on_dial_again(const std::string& name, uint64_t carrier) {
+void gate_loop::on_dial_again(const std::string& name, uint64_t carrier, bool is_there) {
   const auto of_name = [&](bool carries) {
     return std::ranges::find_if(dials_, [&](const dial& x) {
       return x.target.name == name && !x.target.only_compares && (x.carrier != 0) == carries;
@@ -187,6 +187,10 @@ void gate_loop::on_dial_again(const std::string& name, uint64_t carrier) {
   if (carrier == 0) {
     for (auto& x : dials_)
       if (x.target.name == name && x.carrier == 0) {
+        if (is_there) {
+          x.clock.on_called(clock_now());
+          continue;
+        }
         x.is_linked = false;
         x.clock.on_lost(clock_now());
       }

@@ -62,7 +62,8 @@ public:
   // On the loop's thread.
   void on_answer(uint64_t ticket, const verdict& what);
   void on_visit_answer(uint64_t ticket, const std::string& line);
-  void on_dial_again(const std::string& name, uint64_t carrier);
+  /// `is_there`: nothing was lost; who waits for the next attempt makes it now.
+  void on_dial_again(const std::string& name, uint64_t carrier, bool is_there = false);
   void on_term(uint64_t term);
   void on_over(const verdict& over);
 

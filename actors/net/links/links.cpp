@@ -46,6 +46,7 @@ local_links_actor::behavior_type links_state::make_behavior(const links_options&
     },
     [this](const gate_event& news) { std::visit([this](const auto& x) { take(x); }, news.what); },
     [this](const introduction& news) { on_introduction(news); },
+    [this](atom::join, const std::string& who) { options_.gate.dial_now(who); },
     [this](const farewell& news) { return on_farewell(news); },
     [](caf::ping_atom) { return caf::pong_atom_v; },
     [this](const standing& news) { on_standing(news); },
@@ -213,9 +214,14 @@ void links_state::link(const introduction& news, opened&& connection) {
   self_->send(node_, peer, news.who.incarnation, news.node);
   if (options_.carrying) // after the node has the peer's handle
     options_.carrying->open(peer, {connection.offer, news.carrier, connection.news.was_dialled});
-  if (director_)
+  if (director_) {
     self_->send(director_, here.peer.who, news.node);
-  else if (peer == director_name_)
+    for (const auto& [other, there] : linked_)
+      if (other != peer) {
+        self_->send(there.peer.links, atom::join_v, peer);
+        self_->send(news.links, atom::join_v, other);
+      }
+  } else if (peer == director_name_)
     join_director(news);
   say("linked with " + peer);
 }

@@ -68,6 +68,7 @@ struct gate_calls {
   std::function<void(uint64_t ticket, const verdict&)> answer;
   std::function<void(uint64_t ticket, const std::string& line)> answer_visit;
   std::function<void(const std::string& name)> dial_again;
+  std::function<void(const std::string& name)> dial_now;
   std::function<void(uint64_t term)> see_term;
   std::function<void(const verdict& over)> close;
 };

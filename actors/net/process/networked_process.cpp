@@ -151,7 +151,9 @@ director_options options_of_director(const networked_options& x, const model& ne
       return place ? x.cluster.nodes[*place].replica_count : 0;
     });
   }
+  result.membership.links_first = true;
   result.membership.min_nodes = x.cluster.min_nodes;
+  result.membership.settle = x.cluster.timeouts.settle;
   result.membership.persisted_term = term;
   result.membership.lost_after = x.cluster.timeouts.lost_after;
   result.membership.join_timeout = x.cluster.timeouts.join;
@@ -332,6 +334,10 @@ gate_calls networked_process::parts::calls_to_gate() {
           [way](const std::string& peer) {
             if (const auto here = way.lock())
               here->dial_again(peer);
+          },
+          [way](const std::string& peer) {
+            if (const auto here = way.lock())
+              here->dial_now(peer);
           },
           [way](uint64_t term) {
             if (const auto here = way.lock())

@@ -211,7 +211,7 @@ TEST_F(protocol, messages_between_processes_survive) {
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
   expect_survives(shard_numbers{10, 4096, {infinity, -0.0}, true, {1, 2, 3, 4}});
-  expect_survives(node_report("a", 7, {3, 2}, 9, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"},
+  expect_survives(node_report("a", 7, {3, 2}, 9, 10, {9, 10}, {{1, 2, 3}}, 6, {"b"}, {"c"},
                               traffic{{60, 40}, 50, 2}, {{"b", "gradients"}},
                               {milliseconds{40},
                                milliseconds{30},

@@ -189,10 +189,9 @@ TEST(membership_rule, who_hangs_is_taken_out_and_admitted_once_it_works_again) {
   EXPECT_EQ(texts_of(rule.on_hung("a", "it hangs", at(10))),
             (texts{"turn away a1", "view 1.2 from 0: b r0..4, s s0..1, t s1..2"}));
   rule.on_joined(replica("a", 2), at(20));
-  rule.on_fitness("a", true);
+  rule.on_fitness("a", {.hangs = true}, at(20));
   EXPECT_EQ(texts_of(rule.on_tick(at(5000))), texts{}) << "it hangs still";
-  rule.on_fitness("a", false);
-  EXPECT_EQ(texts_of(rule.on_tick(at(5001))),
+  EXPECT_EQ(texts_of(rule.on_fitness("a", {}, at(5001))),
             (texts{"view 1.3 from 0: a r0..2, b r2..4, s s0..1, t s1..2"}));
 }
 

@@ -473,5 +473,22 @@ TEST(spare, has_as_much_ready_as_any_other_brings) {
   EXPECT_EQ(plan.shards_ready(plan.nodes[1]), 0u);
 }
 
+TEST(membership_rule, begins_without_the_missing_when_nobody_has_come_for_a_while) {
+  auto options = two_and_two();
+  options.min_nodes = 3;
+  options.settle = milliseconds{50};
+  membership_rule rule{options, at(0)};
+  for (const auto& who : {replica("b"), shard("s")})
+    rule.on_joined(who, at(0));
+  EXPECT_EQ(texts_of(rule.on_tick(at(300))), texts{}) << "too few";
+  const auto waits = rule.on_joined(shard("t"), at(310));
+  EXPECT_EQ(reason_of(waits.back()),
+            "waiting for a; training begins without once nobody has come for 50 ms");
+  EXPECT_EQ(texts_of(rule.on_tick(at(359))), texts{});
+  const auto decisions = rule.on_tick(at(360));
+  EXPECT_EQ(texts_of(decisions), (texts{"persist 1"}));
+  EXPECT_EQ(reason_of(decisions[0]), "starting without a: nobody came for 50 ms");
+}
+
 } // namespace
 } // namespace troupe::membership_rule_test

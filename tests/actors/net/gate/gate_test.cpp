@@ -205,6 +205,22 @@ TEST(gate, dials_again_when_told_that_the_connection_is_lost) {
   EXPECT_NE(first->own_incarnation, second->own_incarnation);
 }
 
+TEST(gate, dials_at_once_when_told_that_the_process_is_there) {
+  const auto port = free_port();
+  auto waiting = dialling("b", "a", port);
+  waiting.dial_delay_min = waiting.dial_delay_max = std::chrono::hours{1};
+  logged_gate b{waiting};
+  ASSERT_TRUE(b.log.next<failing_news>());
+  auto options = options_of("a");
+  options.listen.port = port;
+  logged_gate a{options};
+  b.door.dial_now("nobody");
+  b.door.dial_now("a");
+  EXPECT_TRUE(b.log.next<opened_news>());
+  b.door.dial_now("a"); // it is linked: nothing
+  EXPECT_TRUE(a.log.next<opened_news>());
+}
+
 TEST(gate, a_candidate_that_is_told_to_come_later_comes_again) {
   logged_gate a{options_of("a"), false};
   logged_gate b{dialling("b", "a", a.door.port())};

@@ -360,8 +360,12 @@ struct lonely_links {
   local_links_actor there = system.spawn<caf::detached>(links, options());
 
   links_options options() const {
-    gate_calls calls{[](uint64_t, const verdict&) {}, [](uint64_t, const std::string&) {},
-                     [](const std::string&) {}, [](uint64_t) {}, [](const verdict&) {}};
+    gate_calls calls{[](uint64_t, const verdict&) {},
+                     [](uint64_t, const std::string&) {},
+                     [](const std::string&) {},
+                     [](const std::string&) {},
+                     [](uint64_t) {},
+                     [](const verdict&) {}};
     return {test::three_nodes(), "b", std::move(calls), observer};
   }
 };

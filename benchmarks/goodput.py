@@ -1,0 +1,143 @@
+"""What comings and goings cost a cluster: steps that are done again, and time in which none is done.
+
+    python3 benchmarks/goodput.py BUILD_FOLDER SOURCE_FOLDER gaps [--count N] [--away S]
+    python3 benchmarks/goodput.py BUILD_FOLDER SOURCE_FOLDER kills [--seconds S] [--every S] [--away S]
+
+Four `troupe node` processes train on this machine.
+
+`gaps`: a worker without parameters is killed and started again after `--away` (1) seconds, N (10)
+times. Prints how long training stood still around each loss and each return: the longest time
+between two updates of the director's shard, beside the usual one. The timeline has the times.
+
+`kills`: one of the others, each with a quarter of the parameters, is killed every `--every` (29)
+seconds of a run that takes about `--seconds` (600) undisturbed, and started again. Prints the
+seconds of the undisturbed run over those of the disturbed one (goodput), the steps that were done
+again, and whether both hashes are equal.
+
+`--program` is another `troupe` than that of the build. The machine should be quiet.
+"""
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import sys
+import time
+
+SOURCE = os.path.abspath(sys.argv[2])
+sys.path.insert(0, os.path.join(SOURCE, "tests", "scripts"))
+
+from cluster_run import Cluster, cluster_text, nodes_on_loopback  # noqa: E402
+
+SETTLED = 3.0  # seconds after a return: what it cost is over
+
+
+def cluster_of(shapes, epochs, program):
+    nodes = nodes_on_loopback(shapes)
+    for node in nodes:
+        node.program = program or node.program
+    settings = ("[model]\nhidden = [1024, 1024]\n[training]\nbatch_size = 256\nslices = 8\n"
+                f"epochs = {epochs}\n[checkpoint]\nevery_steps = 500\n")
+    timing = 'heartbeat = "1s"\nlost_after = "5s"\njoin = "60s"\n'
+    text = cluster_text(nodes, settings, timing).replace("min_nodes = 1\n", "")
+    return Cluster(text, nodes, [node.name for node in nodes if node.name != "main"])
+
+
+def run_until_begun(cluster, *arguments):
+    cluster.start("main", *arguments)
+    if not cluster.wait_until(lambda: cluster.director().epoch >= 3):
+        raise SystemExit("this run did not begin\n" + cluster.messages())
+
+
+def updates_of(path):
+    """When the director's shard finished each update, in seconds of the monotonic clock."""
+    with open(path, encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    return sorted((event["ts"] + event["dur"]) / 1e6 for event in events
+                  if event["name"] == "add and update")
+
+
+def longest_gap(times, begin, end):
+    near = [t for t in times if begin - 0.1 <= t <= end]
+    return max((b - a for a, b in zip(near, near[1:])), default=float("nan"))
+
+
+def gaps(count, away, program):
+    killed, returned = [], []
+    with cluster_of([(1, 1), (1, 1), (1, 1), (1, 0)], 1_000_000, program) as cluster:
+        trace = os.path.join(cluster.folder, "main.json")
+        run_until_begun(cluster, "--trace", trace)
+        for _ in range(count):
+            time.sleep(SETTLED)
+            killed.append(time.monotonic())
+            cluster.processes["up"].signal(signal.SIGKILL)
+            time.sleep(away)
+            returned.append(time.monotonic())
+            cluster.start("up")
+            if not cluster.wait_until(lambda: cluster.director().said("up joined", returned[-1]), 60):
+                raise SystemExit("a worker did not come back\n" + cluster.messages())
+        time.sleep(SETTLED)
+        cluster.director().signal(signal.SIGINT)
+        cluster.result(60)
+        times = updates_of(trace)
+    usual = statistics.median(b - a for a, b in zip(times, times[1:]))
+    print(f"usual step {usual * 1000:.1f} ms, {len(times)} updates")
+    losses = zip(killed, returned)
+    returns = ((moment, moment + SETTLED) for moment in returned)
+    for what, moments in (("loss", losses), ("return", returns)):
+        found = sorted(longest_gap(times, *moment) for moment in moments)
+        print(f"{what:7} gap, ms: median {statistics.median(found) * 1000:.0f}, all "
+              + " ".join(f"{gap * 1000:.0f}" for gap in found), flush=True)
+
+
+def seconds_of(epochs, every, away, program):
+    """The run's result and seconds, with a kill each `every` seconds; 0: none."""
+    with cluster_of([(1, 1)] * 4, epochs, program) as cluster:
+        run_until_begun(cluster)
+        begin, kills = time.monotonic(), 0
+        while cluster.is_running():
+            due = begin + (kills + 1) * every if every else float("inf")
+            cluster.wait_until(lambda due=due: time.monotonic() >= due, 3600)
+            if not cluster.is_running():
+                break
+            victim = cluster.nodes[("left", "right", "up")[kills % 3]].name
+            cluster.processes[victim].signal(signal.SIGKILL)
+            time.sleep(away)
+            cluster.start(victim)
+            kills += 1
+        result = cluster.result(60)
+        if "parameters_sha256" not in result:
+            raise SystemExit("this run failed\n" + cluster.messages())
+        return result, kills
+
+
+def kills(seconds, every, away, program):
+    probe, _ = seconds_of(200, 0, away, program)
+    epochs = int(200 * seconds / probe["seconds"])
+    quiet, _ = seconds_of(epochs, 0, away, program)
+    disturbed, count = seconds_of(epochs, every, away, program)
+    again = disturbed["steps_again"]
+    print(f"{quiet['steps']} steps in {quiet['seconds']:.1f} s; with {count} kills in "
+          f"{disturbed['seconds']:.1f} s, {again} steps again")
+    print(f"goodput {quiet['seconds'] / disturbed['seconds']:.4f}, hashes "
+          + ("equal" if quiet["parameters_sha256"] == disturbed["parameters_sha256"] else "DIFFER"))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mode", choices=("gaps", "kills"))
+    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--away", type=float, default=1)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--every", type=float, default=29)
+    parser.add_argument("--program", default="")
+    given = parser.parse_args(sys.argv[3:])
+    if given.mode == "gaps":
+        gaps(given.count, given.away, given.program)
+    else:
+        kills(given.seconds, given.every, given.away, given.program)
+
+
+if __name__ == "__main__":
+    main()
