@@ -32,6 +32,14 @@ uint64_t steps_again(const publish& news, uint64_t done) {
   return news.restarts ? done - std::min(done, news.view.start_version) : 0;
 }
 
+/// Members that the view before did not name, in this life.
+uint64_t newcomers_of(const cluster_view& view, const cluster_view& before) {
+  return static_cast<uint64_t>(std::ranges::count_if(view.members, [&](const member& who) {
+    const auto place = before.find(who.name);
+    return !place || before.members[*place].incarnation != who.incarnation;
+  }));
+}
+
 } // namespace
 
 // ---- Events ----
@@ -40,6 +48,7 @@ void run_membership::begin(uint64_t checkpoint_version) {
   const auto now = context_.now();
   auto options = context_.options.membership;
   options.checkpoint_version = checkpoint_version;
+  begun_at_ = checkpoint_version + recovery_.steps_again;
   rule_.emplace(std::move(options), now);
   for (const auto& [who, link] : std::map{context_.links}) {
     carry_out(rule_->on_joined(link.who, now));
@@ -106,6 +115,7 @@ void run_membership::on_report(const node_report& news) {
   roster_.sample_pace(context_.view, context_.options.membership.split, now);
   if (context_.options.on_clock && news.clock.directive_sent > 0)
     context_.options.on_clock(news.name, news.clock, nanoseconds_of(now));
+  recovery_.seconds_still += std::chrono::duration<double>(still_.add(news.gaps)).count();
   lost_.on_report(news.name, news.view, news.left, news.version());
   carry_out(rule_->on_fitness(news.name, how, now));
   for (const auto& peer : news.unreachable)
@@ -162,6 +172,7 @@ void run_membership::carry_out(const publish& decision) {
       {}, context_.now(), "waiting for those who were lost at one step: " + decision.reason};
     return;
   }
+  recovery_.joins += first_term_ ? newcomers_of(decision.view, context_.view) : 0;
   context_.view = decision.view;
   context_.view.is_careful = lost_.is_careful();
   lost_.on_view(context_.view);
@@ -170,7 +181,11 @@ void run_membership::carry_out(const publish& decision) {
   waiting_.reset();
   ++recovery_.views;
   const auto undone = steps_again(decision, context_.last_progress.version);
+  const auto made = context_.last_progress.version + recovery_.steps_again - begun_at_;
   recovery_.steps_again += undone;
+  if (undone > 0)
+    recovery_.seconds_again += context_.seconds_since_begin() * static_cast<double>(undone) /
+                               static_cast<double>(std::max(made, undone));
   if (decision.restarts) {
     recovery_.rollbacks += first_term_ ? 1 : 0;
     first_term_ = first_term_.value_or(context_.term());

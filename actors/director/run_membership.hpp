@@ -170,6 +170,8 @@ private:
   lost_work lost_;
   std::optional<publish> held_back_; ///< while `lost_` is in doubt
   std::optional<uint64_t> first_term_;
+  still_total still_;
+  uint64_t begun_at_ = 0; ///< version and steps again with which this life began
   recovery_figures recovery_; ///< but for the replicas that the roster counts
 };
 

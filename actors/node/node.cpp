@@ -242,6 +242,7 @@ void node_state::on_want(const sent_want& news) {
 }
 
 void node_state::settle() {
+  parts_->report.note_version();
   context_.exchange.settle(context_.self, [this]<class T>(const T& effect) {
     if constexpr (std::is_same_v<T, tensor_arrived>)
       on_arrived(effect);

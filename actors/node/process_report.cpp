@@ -88,9 +88,25 @@ void process_report::on_view() {
     left_.reset();
   if (!context_.takes_part() || !spans_.has_started())
     return;
-  left_ = work_.held();
+  left_ = version_here();
+}
+
+std::optional<uint64_t> process_report::version_here() const {
+  auto result = work_.held();
   for (const auto& one : spans_.all())
-    left_ = std::max(left_.value_or(0), one.version);
+    result = std::max(result.value_or(0), one.version);
+  return result;
+}
+
+void process_report::note_version() {
+  if (!context_.takes_part() || context_.options.kept)
+    return;
+  const auto now = version_here();
+  if (!now || *now == seen_)
+    return;
+  const auto before = std::exchange(seen_, *now);
+  still_.on_version(context_.view.id.term, *now, context_.now(),
+                    !context_.options.plan.evaluates(before));
 }
 
 void process_report::on_link(const std::string& process) {
@@ -241,6 +257,7 @@ void process_report::send() {
   news.work = work_of_actors();
   late_ = {};
   news.links = links(figures);
+  news.gaps = still_.gaps();
   news.replicas_lost = context_.lost_replicas.size();
   if (who_counts())
     news.figures = figures_;

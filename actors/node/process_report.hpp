@@ -43,6 +43,9 @@ public:
   /// Another view comes: all reports with it say at which version the process was then.
   void on_view();
 
+  /// Call it after each message that may have brought a version.
+  void note_version();
+
   /// A process is linked: reports at once if the director waits for that.
   void on_link(const std::string& process);
   /// Why the newest view cannot be followed; empty: it can.
@@ -65,6 +68,8 @@ private:
   work_report work_of_actors() const;
   /// The local owner that counts the figures of all replicas; null: it is in another process.
   owner_actor who_counts() const;
+  /// The newest version that a shard of the process has, or that is whole there.
+  std::optional<uint64_t> version_here() const;
   std::vector<std::string> members_without_link() const;
   std::vector<awaited> waits() const;
   std::vector<work_piece> pieces() const;
@@ -86,6 +91,8 @@ private:
   moment ticked_{};
   moment::duration late_{};      ///< at worst, of the ticks since the last report
   std::optional<uint64_t> left_; ///< its version when the newest view came
+  still_clock still_;
+  uint64_t seen_ = 0; ///< the newest version of the present term
 };
 
 } // namespace troupe

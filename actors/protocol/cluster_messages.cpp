@@ -41,11 +41,13 @@ TROUPE_INSPECT(work_report, plain(f, "troupe.work_report", x.busy, x.longest, x.
 TROUPE_INSPECT(link_report, plain(f, "troupe.link_report", x.peer, x.outgoing, x.sent, x.seen,
                                   x.waiting, x.incoming, x.came, x.carrier))
 
+TROUPE_INSPECT(still_gap, plain(f, "troupe.still_gap", x.term, x.version, x.length))
+
 TROUPE_INSPECT(node_report,
                plain(f, "troupe.node_report", x.name, x.incarnation, x.view, x.left, x.held,
                      x.shard_versions, x.replicas, x.round, x.unreachable, x.linked, x.wire,
                      x.waits, x.work, x.replicas_lost, x.figures, x.clock.directive_sent,
-                     x.clock.directive_heard, x.clock.told, x.links))
+                     x.clock.directive_heard, x.clock.told, x.links, x.gaps))
 
 TROUPE_INSPECT(shard_copy,
                plain(f, "troupe.shard_copy", x.version, x.shard, x.parameters, x.slots, x.numbers))

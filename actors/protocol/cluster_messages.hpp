@@ -9,6 +9,7 @@
 #include "coordinators/membership/cluster_view.hpp"
 #include "coordinators/membership/work_watch.hpp"
 #include "coordinators/run/hold_rule.hpp"
+#include "coordinators/run/still_clock.hpp"
 #include "coordinators/run/waits.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
@@ -122,6 +123,7 @@ struct node_report {
   trainer_figures figures;              ///< of all, where they are counted; else none
   clock_stamps clock{};
   std::vector<link_report> links{}; ///< with other processes
+  std::vector<still_gap> gaps{};    ///< in which this process saw no new version, the last few
 
   /// The newest version that a shard of the process has, or that is whole there.
   std::optional<uint64_t> version() const {
@@ -134,6 +136,7 @@ struct node_report {
   friend bool operator==(const node_report&, const node_report&) = default;
 };
 
+TROUPE_INSPECTED(still_gap);
 TROUPE_INSPECTED(node_report);
 
 /// shard -> its node, within a process: the shard's state at a version for a checkpoint.

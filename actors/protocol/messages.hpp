@@ -298,6 +298,7 @@ struct replica_status {
 
 TROUPE_INSPECTED(replica_status);
 TROUPE_INSPECTED(history_row);
+TROUPE_INSPECTED(recovery_figures);
 TROUPE_INSPECTED(training_progress);
 
 /// director -> observers: the end. The parameters are fetched with `pull`.

@@ -145,27 +145,30 @@ void expect_no_result(const run_directory& folder) {
       "with checkpoint.every_steps = N a run that ended can be made longer");
 }
 
-// Steps of an earlier life that the checkpoint lacks, as far as the run's history has them.
-uint64_t steps_beyond(const checkpoint& x, const run_directory& folder) {
+// Steps of an earlier life that the checkpoint lacks, and their seconds, as far as the run's history has them.
+std::pair<uint64_t, double> beyond(const checkpoint& x, const run_directory& folder) {
   try {
     const auto path = folder.file(history_file_name);
     std::ifstream in{path, std::ios::binary};
     const auto rows = read_history(std::string{std::istreambuf_iterator<char>{in}, {}}, path);
-    return rows.empty() ? 0 : std::max(rows.back().steps, x.version) - x.version;
+    if (rows.empty() || rows.back().steps <= x.version)
+      return {};
+    return {rows.back().steps - x.version, std::max(rows.back().seconds - x.seconds, 0.0)};
   } catch (const failure&) { // none, or changed by hand
-    return 0;
+    return {};
   }
 }
 
 void take_up_checkpoint(run_start& result, checkpoint_search search, const resolved_job& x,
                         const run_directory& folder) {
   check(*search.newest, search.path, x);
-  const auto again = steps_beyond(*search.newest, folder);
+  const auto [again, seconds] = beyond(*search.newest, folder);
   result.note = search.path + ": training goes on from step " +
                 std::to_string(search.newest->version) +
                 (again > 0 ? " (" + std::to_string(again) + " steps again)\n" : "\n");
   result.resume_from = std::move(search.newest);
   result.resume_from->recovery.steps_again += again;
+  result.resume_from->recovery.seconds_again += seconds;
 }
 
 } // namespace

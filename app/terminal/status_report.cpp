@@ -139,7 +139,13 @@ std::string report_of(const json& x) {
   add_line(result, "rollbacks",
            count(x.at("rollbacks")) + " (" + count(x.value("steps_again", json(0))) +
              " steps again)");
+  add_line(result, "joins", count(x.value("joins", json(0))));
   add_line(result, "lives", count(x.value("lives", json(1))));
+  add_line(result, "goodput",
+           fmt::format("{:.1f} % (again {:.1f} s, still {:.1f} s)",
+                       100 * x.value("goodput", json(1)).get<double>(),
+                       x.value("seconds_again", json(0)).get<double>(),
+                       x.value("seconds_still", json(0)).get<double>()));
   for (const auto& one : x.value("left_out", json::array()))
     add_line(result, "left out", text(one));
   add_line(result, "waits for", awaited_text(x.at("waits_for")));

@@ -31,11 +31,7 @@ void visit_members(const auto& member, auto& x) {
     member("steps_executed", x.steps_executed);
     member("sample_count", x.sample_count);
   } else if constexpr (std::is_same_v<kind, recovery_figures>) {
-    member("lives", x.lives);
-    member("views", x.views);
-    member("replicas_lost", x.replicas_lost);
-    member("rollbacks", x.rollbacks);
-    member("steps_again", x.steps_again);
+    each_recovery_figure(x, member);
   } else if constexpr (std::is_same_v<kind, batch_sums>) {
     member("loss_sum", x.loss_sum);
     member("sample_count", x.sample_count);
@@ -108,8 +104,10 @@ struct record_reader {
   static void read(const json& from, Struct& to) {
     visit_members(
       [&](const char* name, auto& member) {
-        // Files of earlier releases say nothing of recoveries.
-        if (std::is_same_v<decltype(member), recovery_figures&> && !from.contains(name))
+        // Files of earlier releases say nothing of recoveries, or less.
+        constexpr bool is_newer = std::is_same_v<decltype(member), recovery_figures&> ||
+                                  std::is_same_v<Struct, recovery_figures>;
+        if (is_newer && !from.contains(name))
           return;
         read(from.at(name), member);
       },

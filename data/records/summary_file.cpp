@@ -96,11 +96,8 @@ void each_summary_figure(Run& x, Function f) {
   f("samples_by_replica", x.samples_by_replica);
   f("spans_by_node", x.spans_by_node);
   f("steps_executed", x.steps_executed);
-  f("lives", x.lives);
-  f("views", x.views);
-  f("replicas_lost", x.replicas_lost);
-  f("rollbacks", x.rollbacks);
-  f("steps_again", x.steps_again);
+  each_recovery_figure(x, f);
+  f("goodput", x.goodput(x.seconds));
   f("left_out", x.left_out, none_is::left_out);
   f("bytes_sent", x.bytes_sent());
   f("bytes_by_kind", x.bytes_by_kind);

@@ -83,13 +83,35 @@ struct wire_record {
 struct recovery_figures {
   uint64_t lives = 1; ///< of its director: each --resume begins one
   uint64_t views = 1; ///< cluster views that were published
+  uint64_t joins = 0; ///< processes that came while training went on
   uint64_t replicas_lost = 0;
   uint64_t rollbacks = 0;
   uint64_t steps_again =
     0; ///< undone by roll-backs, and by a director's end as far as the history knew
+  double seconds_again = 0; ///< that these took when they were done first
+  double seconds_still = 0; ///< in which a cluster did no step, beyond three usual ones each time
+
+  /// The share of a run's time, over all lives, that brought it on.
+  double goodput(double seconds) const {
+    const auto lost = seconds_again + seconds_still;
+    return seconds > 0 && lost < seconds ? 1 - lost / seconds : seconds > 0 ? 0 : 1;
+  }
 
   friend bool operator==(const recovery_figures&, const recovery_figures&) = default;
 };
+
+/// Calls the function with the name of each of them, and the member.
+template <class Recovery, class Function>
+void each_recovery_figure(Recovery& x, Function f) {
+  f("lives", x.lives);
+  f("views", x.views);
+  f("joins", x.joins);
+  f("replicas_lost", x.replicas_lost);
+  f("rollbacks", x.rollbacks);
+  f("steps_again", x.steps_again);
+  f("seconds_again", x.seconds_again);
+  f("seconds_still", x.seconds_still);
+}
 
 /// What a run was asked for beside what all runs tell.
 struct asked_figures {

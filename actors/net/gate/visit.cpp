@@ -153,12 +153,9 @@ ordered_json object_of(const training_status& x) {
                       {"waits_for", x.waits_for},
                       {"still_seconds", x.still},
                       {"behind", ordered_json::array()},
-                      {"nodes", ordered_json::array()},
-                      {"lives", x.lives},
-                      {"views", x.views},
-                      {"replicas_lost", x.replicas_lost},
-                      {"rollbacks", x.rollbacks},
-                      {"steps_again", x.steps_again}};
+                      {"nodes", ordered_json::array()}};
+  each_recovery_figure(x, [&](const char* name, auto value) { result[name] = value; });
+  result["goodput"] = x.goodput(x.seconds);
   if (!x.figures.left_out.empty())
     result["left_out"] = x.figures.left_out;
   traffic wire;

@@ -34,6 +34,9 @@ training_status some_status() {
   x.rollbacks = 1;
   x.steps_again = 12;
   x.lives = 2;
+  x.joins = 3;
+  x.seconds_again = 0.25;
+  x.seconds_still = 0.4;
   x.late = {{"right", {"gradients of step 412, slices 2-3"}, milliseconds{3200}}};
   x.train_loss = 0.25;
   x.train_accuracy = 0.9375;
@@ -81,7 +84,9 @@ TEST(status_report, shows_the_run_who_is_behind_and_each_node) {
             "view               2.3 (4 so far)\n"
             "replicas lost      1\n"
             "rollbacks          1 (12 steps again)\n"
+            "joins              3\n"
             "lives              2\n"
+            "goodput            80.0 % (again 0.2 s, still 0.4 s)\n"
             "waits for          node right\n"
             "behind             right, by 3.2 s: gradients of step 412, slices 2-3\n"
             "\n"

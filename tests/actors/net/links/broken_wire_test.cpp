@@ -226,9 +226,10 @@ TEST_P(broken_wire, a_cut_wire_is_dialled_again) {
   EXPECT_TRUE(trains(cluster[0])) << "alone";
   wire.mend();
   EXPECT_TRUE(wait_until([&] { return times_said(cluster[0], "linked with b") == 2; }));
+  EXPECT_TRUE(wait_until([&] { return times_said(b, "computes slice") == 2; }));
   EXPECT_TRUE(trains(cluster[0])) << "together again";
   const auto end = expect_same_bits(cluster);
-  EXPECT_EQ(end.training->summary.views, 3u);
+  EXPECT_EQ(end.training->summary.views, 4u) << "all; without b; b follows; b computes";
   EXPECT_EQ(b.end().reason, "finished");
 }
 
