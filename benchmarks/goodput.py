@@ -2,6 +2,7 @@
 
     python3 benchmarks/goodput.py BUILD_FOLDER SOURCE_FOLDER gaps [--count N] [--away S]
     python3 benchmarks/goodput.py BUILD_FOLDER SOURCE_FOLDER kills [--seconds S] [--every S] [--away S]
+    python3 benchmarks/goodput.py BUILD_FOLDER SOURCE_FOLDER speeds [--seconds S] [--slices N]
 
 Four `troupe node` processes train on this machine.
 
@@ -13,6 +14,10 @@ between two updates of the director's shard, beside the usual one. The timeline 
 seconds of a run that takes about `--seconds` (600) undisturbed, and started again. Prints the
 seconds of the undisturbed run over those of the disturbed one (goodput), the steps that were done
 again, and whether both hashes are equal.
+
+`speeds`: the processes may take 40, 40, 40 and 4 per cent of a core (control groups of Linux, so
+root). Prints steps a second over `--seconds`, half a minute after the start and later, as a share of
+what the sum of speeds would do: that of a run whose processes may take 40 per cent each.
 
 `--program` is another `troupe` than that of the build. The machine should be quiet.
 """
@@ -30,14 +35,19 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "scripts"))
 
 from cluster_run import Cluster, cluster_text, nodes_on_loopback  # noqa: E402
 
+ADAPTED = 40.0  # seconds after the start: slices have moved
+PERIOD_US = 10_000  # of a quota
+STEPS_OF_EPOCH = 6  # 1348 rows, 256 a step
 SETTLED = 3.0  # seconds after a return: what it cost is over
 
 
-def cluster_of(shapes, epochs, program):
+def cluster_of(shapes, epochs, program, slices=8, wrappers=()):
     nodes = nodes_on_loopback(shapes)
     for node in nodes:
         node.program = program or node.program
-    settings = ("[model]\nhidden = [1024, 1024]\n[training]\nbatch_size = 256\nslices = 8\n"
+    for node, wrapper in zip(nodes, wrappers):
+        node.wrapper = wrapper
+    settings = (f"[model]\nhidden = [1024, 1024]\n[training]\nbatch_size = 256\nslices = {slices}\n"
                 f"epochs = {epochs}\n[checkpoint]\nevery_steps = 500\n")
     timing = 'heartbeat = "1s"\nlost_after = "5s"\njoin = "60s"\n'
     text = cluster_text(nodes, settings, timing).replace("min_nodes = 1\n", "")
@@ -124,17 +134,66 @@ def kills(seconds, every, away, program):
           + ("equal" if quiet["parameters_sha256"] == disturbed["parameters_sha256"] else "DIFFER"))
 
 
+class Quota:
+    """A control group whose processes may take so much of a core."""
+
+    def __init__(self, name, percent):
+        self.folder = f"/sys/fs/cgroup/cpu/troupe-{os.getpid()}-{name}"
+        os.mkdir(self.folder)
+        self.write("cpu.cfs_period_us", PERIOD_US)
+        self.write("cpu.cfs_quota_us", PERIOD_US * percent // 100)
+
+    def write(self, file, value):
+        with open(os.path.join(self.folder, file), "w", encoding="utf-8") as out:
+            out.write(str(value))
+
+    def wrapper(self):
+        return ["sh", "-c", f'echo $$ > {self.folder}/tasks; exec "$@"', "sh"]
+
+
+def steps_a_second(percents, seconds, slices, program):
+    """After a time in which slices may move."""
+    quotas = [Quota(k, percent) for k, percent in enumerate(percents)]
+    try:
+        wrappers = [quota.wrapper() for quota in quotas]
+        with cluster_of([(1, 1)] * 4, 1_000_000, program, slices, wrappers) as cluster:
+            run_until_begun(cluster)
+            time.sleep(ADAPTED)
+            begin, first = time.monotonic(), cluster.director().epoch
+            time.sleep(seconds)
+            epochs = cluster.director().epoch - first
+            rate = STEPS_OF_EPOCH * epochs / (time.monotonic() - begin)
+            moves = [line for _, line in cluster.director().lines if "by speed" in line]
+            cluster.director().signal(signal.SIGINT)
+            return rate, moves, cluster.result(120)
+    finally:
+        for quota in quotas:
+            os.rmdir(quota.folder)
+
+
+def speeds(seconds, slices, program):
+    alike, _, _ = steps_a_second((40, 40, 40, 40), seconds, slices, program)
+    found, moves, _ = steps_a_second((40, 40, 40, 4), seconds, slices, program)
+    print(f"{slices} slices: alike {alike:.2f} steps/s, one at a tenth {found:.2f}: "
+          f"{found / (alike * 3.1 / 4):.3f} of the sum of speeds, {len(moves)} moves")
+    for line in moves:
+        print("  " + line)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=("gaps", "kills"))
+    parser.add_argument("mode", choices=("gaps", "kills", "speeds"))
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--away", type=float, default=1)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--every", type=float, default=29)
+    parser.add_argument("--slices", type=int, default=32)
     parser.add_argument("--program", default="")
     given = parser.parse_args(sys.argv[3:])
     if given.mode == "gaps":
         gaps(given.count, given.away, given.program)
+    elif given.mode == "speeds":
+        speeds(given.seconds, given.slices, given.program)
     else:
         kills(given.seconds, given.every, given.away, given.program)
 

@@ -68,6 +68,8 @@ struct test_hooks {
   /// row_namer. Real processes read TROUPE_TEST_CRASHING_ROW ("17", "17 throws").
   std::optional<size_t> crashing_row;
   bool crash_throws = false;
+  /// What a slice takes, in place of the clock: in virtual time computing takes none.
+  std::function<std::chrono::nanoseconds()> slice_time;
   /// Delay of this trainer's answer to a task that begins at this step. It counts as computing time.
   std::function<std::chrono::nanoseconds(uint64_t trainer, uint64_t step)> answer_delay;
 };

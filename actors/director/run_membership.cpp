@@ -116,6 +116,10 @@ void run_membership::on_report(const node_report& news) {
   if (context_.options.on_clock && news.clock.directive_sent > 0)
     context_.options.on_clock(news.name, news.clock, nanoseconds_of(now));
   recovery_.seconds_still += std::chrono::duration<double>(still_.add(news.gaps)).count();
+  std::vector<computed_slices> computed;
+  for (const auto& one : news.replicas)
+    computed.push_back(one.computed);
+  speeds_.on_report(found->second.who, computed, news.version().value_or(0), now);
   lost_.on_report(news.name, news.view, news.left, news.version());
   carry_out(rule_->on_fitness(news.name, how, now));
   for (const auto& peer : news.unreachable)
@@ -203,8 +207,21 @@ void run_membership::carry_out(const publish& decision) {
 void run_membership::tick(moment now) {
   carry_out(rule_->on_tick(now));
   if (!context_.finished)
+    share_by_speed(now);
+  if (!context_.finished)
     settle_doubt(now);
   tell_turned_away();
+}
+
+// A parameter server shares its work itself; of a split model no replica has a speed of its own.
+void run_membership::share_by_speed(moment now) {
+  const auto& placement = context_.options.membership;
+  if (context_.is_alone() || waiting_ || placement.split.splits() || !placement.decider.empty())
+    return;
+  if (const auto speeds = speeds_.due(context_.view, now))
+    carry_out(rule_->on_speeds(*speeds, speeds->empty() ? "slices are shared evenly again"
+                                                        : "slices are shared by speed (" +
+                                                            words_of(*speeds) + ")"));
 }
 
 void run_membership::settle_doubt(moment now) {

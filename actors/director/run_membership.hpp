@@ -11,6 +11,7 @@
 #include "actors/director/run_writes.hpp"
 #include "coordinators/membership/lost_work.hpp"
 #include "coordinators/membership/membership_rule.hpp"
+#include "coordinators/membership/speed_rule.hpp"
 #include "coordinators/membership/work_watch.hpp"
 #include "coordinators/run/waits.hpp"
 
@@ -115,7 +116,8 @@ public:
       announcer_(announcer),
       writes_(writes),
       to_(std::move(to)),
-      lost_(context.options.lost_work) {
+      lost_(context.options.lost_work),
+      speeds_(context.options.speeds, context.options.membership.holders) {
     if (const auto& last = context.options.resume_from) {
       recovery_ = last->recovery;
       ++recovery_.lives;
@@ -153,6 +155,8 @@ private:
   void carry_out(const give_up& decision);
   void carry_out(const stand_down& decision);
   void tell_turned_away();
+  /// Moves slices to faster replicas, if that is worth it.
+  void share_by_speed(moment now);
   /// Ends the run if a piece of work ended every process that had it; else publishes the view that was held back.
   void settle_doubt(moment now);
   /// Replicas of this life of a process in the view; 0 if the view does not name it.
@@ -168,10 +172,11 @@ private:
   std::map<std::string, uint64_t> turned_away_; ///< incarnations that do not know it yet
   std::optional<wait_for> waiting_;
   lost_work lost_;
+  speed_rule speeds_;
   std::optional<publish> held_back_; ///< while `lost_` is in doubt
   std::optional<uint64_t> first_term_;
   still_total still_;
-  uint64_t begun_at_ = 0; ///< version and steps again with which this life began
+  uint64_t begun_at_ = 0;     ///< version and steps again with which this life began
   recovery_figures recovery_; ///< but for the replicas that the roster counts
 };
 

@@ -65,6 +65,7 @@ TROUPE_INSPECT(named_statistics, f(x.who, x.figures, x.partition))
 TROUPE_INSPECT(boundary_wait, inspect_fields(f, x.whom, x.count, x.time, x.longest))
 
 TROUPE_INSPECT(boundary_waits, inspect_fields(f, x.computed, x.waits))
+TROUPE_INSPECT(computed_slices, inspect_fields(f, x.count, x.time))
 
 TROUPE_INSPECT(client_totals,
                inspect_fields(f, x.rounds, x.void_rounds, x.updates, x.refused, x.rows, x.privacy))
@@ -79,7 +80,7 @@ TROUPE_INSPECT(not_finite_report, plain(f, "troupe.not_finite_report", x.term, x
                                         x.has_slice, x.slice, x.replica, x.problem))
 
 TROUPE_INSPECT(replica_status, plain(f, "troupe.replica_status", x.version, x.sample_count,
-                                     x.steps_executed, x.waits))
+                                     x.steps_executed, x.waits, x.computed))
 
 TROUPE_INSPECTED(history_row) {
   auto figures = figures_by_name(x);
@@ -100,6 +101,7 @@ TROUPE_INSPECT(recovery_figures,
 TROUPE_INSPECT(training_finished,
                plain(f, "troupe.training_finished", x.version, x.reason, x.problem, x.failed,
                      x.failure, x.where, x.hint, x.end_version, x.seconds, x.history, x.reductions,
-                     x.replicas, x.is_best, x.nodes, x.replicas_here, x.spans, static_cast<recovery_figures&>(x), x.wire, x.figures))
+                     x.replicas, x.is_best, x.nodes, x.replicas_here, x.spans,
+                     static_cast<recovery_figures&>(x), x.wire, x.figures))
 
 } // namespace troupe

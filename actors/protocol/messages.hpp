@@ -237,6 +237,7 @@ TROUPE_INSPECTED(trainer_statistics);
 TROUPE_INSPECTED(named_statistics);
 TROUPE_INSPECTED(boundary_wait);
 TROUPE_INSPECTED(boundary_waits);
+TROUPE_INSPECTED(computed_slices);
 TROUPE_INSPECTED(client_totals);
 TROUPE_INSPECTED(trainer_figures);
 
@@ -292,6 +293,7 @@ struct replica_status {
   uint64_t sample_count = 0;   ///< training samples computed, repetitions included
   uint64_t steps_executed = 0; ///< steps in which it computed at least one slice
   boundary_waits waits{};      ///< of a split model: in its group
+  computed_slices computed{};  ///< of whole models: how many, and for how long
 
   friend bool operator==(const replica_status&, const replica_status&) = default;
 };

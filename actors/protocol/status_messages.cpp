@@ -20,8 +20,9 @@ TROUPE_INSPECT(slow_trainer, plain(f, "troupe.slow_trainer", x.who, x.steps, x.l
 TROUPE_INSPECT(training_status,
                plain(f, "troupe.training_status", x.phase, x.version, x.last_version, x.epoch,
                      x.epochs, x.seconds, x.steps_per_second, x.samples_per_second, x.replicas,
-                     x.shards, x.waits_for, x.still, x.job_sha256, x.view, static_cast<recovery_figures&>(x), x.late, x.nodes, x.figures,
-                     x.train_loss, x.train_accuracy, x.learning_rate, x.seconds_left, x.newest_row,
-                     x.links, x.slow, x.writes_for, x.stranger))
+                     x.shards, x.waits_for, x.still, x.job_sha256, x.view,
+                     static_cast<recovery_figures&>(x), x.late, x.nodes, x.figures, x.train_loss,
+                     x.train_accuracy, x.learning_rate, x.seconds_left, x.newest_row, x.links,
+                     x.slow, x.writes_for, x.stranger))
 
 } // namespace troupe

@@ -294,12 +294,16 @@ batch_sums replica_state::compute_slice(uint64_t step, size_t slice, buffer& gra
   const piece_of_work piece{options_.gauge.get(), self_->clock(), what, true};
   const traced_work work{options_.trace.get(), trace_kind::slice, step, slice};
   times_.slice = slice;
+  const auto begin = self_->clock().now();
   if (options_.hooks.crashing_row)
     crash_if_asked(options_.hooks, options_.names.rows_of(step, slice));
   const auto rows = options_.rows->of_slice(step, slice, reader_);
   const auto sums =
     options_.network->gradient(point_of(step), rows, gradient.values(), memory_, listener);
   times_.slice.reset();
+  ++status_.computed.count;
+  status_.computed.time +=
+    options_.hooks.slice_time ? options_.hooks.slice_time() : self_->clock().now() - begin;
   poison_if_asked(step, slice, gradient);
   status_.sample_count += rows.row_count;
   if (times_.step != step)

@@ -6,6 +6,14 @@
 
 namespace troupe {
 
+namespace {
+
+bool is_filled(const std::map<size_t, size_t>& stand_ins, size_t order) {
+  return std::ranges::any_of(stand_ins, [&](const auto& entry) { return entry.second == order; });
+}
+
+} // namespace
+
 uint64_t term_floor(uint64_t on_disk, std::chrono::nanoseconds since_epoch) {
   const auto time = std::chrono::duration_cast<milliseconds>(since_epoch).count();
   return std::max(on_disk, static_cast<uint64_t>(std::max<int64_t>(time, 0)));
@@ -128,6 +136,15 @@ membership_decisions membership_rule::on_standstill(const std::string& why, mome
   return settle();
 }
 
+membership_decisions membership_rule::on_speeds(const replica_speeds& speeds,
+                                                const std::string& why) {
+  speeds_ = speeds;
+  shares_anew_ = phase_ == phase::running;
+  if (shares_anew_)
+    note(why);
+  return settle();
+}
+
 void membership_rule::on_checkpoint(uint64_t version) {
   checkpoint_version_ = std::max(checkpoint_version_, version);
 }
@@ -182,10 +199,6 @@ std::vector<member> membership_rule::present() const {
   return result;
 }
 
-bool membership_rule::is_filled(size_t order) const {
-  return std::ranges::any_of(stands_in_, [&](const auto& entry) { return entry.second == order; });
-}
-
 void membership_rule::release_spares() {
   std::erase_if(stands_in_, [this](const auto& entry) {
     const auto& name = options_.expected[entry.first].name;
@@ -202,7 +215,7 @@ void membership_rule::fill_gaps() {
            options_.holders.of(expected[spare].name) == options_.holders.of(expected[missing].name);
   };
   for (size_t i = 0; i < members_.size(); ++i) {
-    if (options_.expected[i].is_spare() || members_[i] || is_filled(i))
+    if (options_.expected[i].is_spare() || members_[i] || is_filled(stands_in_, i))
       continue;
     size_t spare = 0;
     while (spare < members_.size() && !can_stand_in(spare, i))
@@ -219,7 +232,7 @@ std::vector<std::string> membership_rule::missing_names() const {
   std::vector<std::string> result;
   for (size_t i = 0; i < members_.size(); ++i) {
     const auto& expected = options_.expected[i];
-    if (!members_[i] && !expected.is_spare() && !is_filled(i))
+    if (!members_[i] && !expected.is_spare() && !is_filled(stands_in_, i))
       result.push_back(expected.name);
   }
   return result;

@@ -172,6 +172,8 @@ public:
   /// A member sends heartbeats and does nothing; `why` in words. For the director's own process nothing happens.
   membership_decisions on_hung(const std::string& name, const std::string& why, moment now);
   membership_decisions on_fitness(const std::string& name, const fitness& news, moment now);
+  /// Slices are shared by these speeds from now on; `why` in words.
+  membership_decisions on_speeds(const replica_speeds& speeds, const std::string& why);
   /// Nothing moves and no member works: all begin anew from the last checkpoint.
   membership_decisions on_standstill(const std::string& why, moment now);
   /// A checkpoint of this version is complete: the next term starts from it.
@@ -214,7 +216,6 @@ private:
 
   /// Lets spares stand in for missing processes, and no longer for those that are back.
   void fill_gaps();
-  bool is_filled(size_t order) const;
   void release_spares();
 
   /// Admits processes that are ready for it.
@@ -250,8 +251,10 @@ private:
   std::map<std::string, bool> newcomers_; ///< admitted within the term; true: with a version now
   moment joined_at_{};                    ///< when a process came last
   std::map<link, broken_link> broken_;
-  uint64_t known_term_ = 0; ///< the highest that may be in use
-  uint64_t asked_term_ = 0; ///< to be persisted
+  replica_speeds speeds_;
+  bool shares_anew_ = false; ///< slices, with the next view
+  uint64_t known_term_ = 0;  ///< the highest that may be in use
+  uint64_t asked_term_ = 0;  ///< to be persisted
   uint64_t persisted_term_ = 0;
   uint64_t checkpoint_version_ = 0;
   std::optional<cluster_view> view_;

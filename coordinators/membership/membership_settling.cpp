@@ -102,7 +102,7 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
   phase_ = phase::running;
   newcomers_.clear();
   auto view = place_anew(present(), options_.slice_count, options_.parameter_count, options_.split,
-                         options_.holders);
+                         options_.holders, speeds_);
   if (options_.has_one_owner) {
     view.shards.resize(1);
     view.shards.front().blocks = {0, block_count(options_.parameter_count)};
@@ -118,14 +118,15 @@ void membership_rule::publish_if_changed(membership_decisions& out) {
     if (has_version)
       note(name + " has the newest version");
   const auto caught_up = std::erase_if(newcomers_, [](const auto& entry) { return entry.second; });
-  if ((members == view_->members && caught_up == 0) ||
-      !can_place(options_.split, options_.holders, members))
+  const bool changes = members != view_->members || caught_up > 0 || shares_anew_;
+  if (!changes || !can_place(options_.split, options_.holders, members))
     return;
   std::set<std::string> newcomers;
   for (const auto& [name, has_version] : newcomers_)
     newcomers.insert(name);
+  shares_anew_ = false;
   announce(place_again(*view_, std::move(members), options_.slice_count, options_.split,
-                       options_.holders, newcomers),
+                       options_.holders, newcomers, speeds_),
            false, out);
 }
 

@@ -204,9 +204,25 @@ void assign_groups(std::vector<replica_place>& replicas, size_t slice_count,
 struct slice_share {
   index_range slices;
   std::vector<replica_place*> replicas{};
+  std::vector<double> speeds{}; ///< of these; none: they are taken for equal
+
+  /// By speed, from 0.
+  std::vector<index_range> best_parts() const {
+    return speeds.empty() ? assign_slices(slices.size(), replicas.size())
+                          : assign_slices(slices.size(), speeds);
+  }
+  double time_of(const std::vector<index_range>& parts) const {
+    return speeds.empty() ? 0 : step_time(parts, speeds);
+  }
+  double time_now() const {
+    std::vector<index_range> parts;
+    for (const auto* place : replicas)
+      parts.push_back(place->slices);
+    return time_of(parts);
+  }
 
   void assign_anew() {
-    const auto parts = assign_slices(slices.size(), replicas.size());
+    const auto parts = best_parts();
     for (size_t i = 0; i < replicas.size(); ++i)
       replicas[i]->take({{slices.begin + parts[i].begin, slices.begin + parts[i].end}, {}, {}});
   }
@@ -224,7 +240,8 @@ struct slice_share {
     }
   }
 
-  /// No replica has two slices more than another: one that has come back has work again.
+  /// No replica has two slices more than another: one that has come back has work again. By speed: no other share makes
+  /// a step shorter by a tenth.
   bool is_fair() const {
     size_t owned = 0;
     size_t largest = 0;
@@ -234,15 +251,35 @@ struct slice_share {
       largest = std::max(largest, place->slices.size());
       smallest = std::min(smallest, place->slices.size());
     }
-    return owned == slices.size() && largest <= smallest + 1;
+    return owned == slices.size() &&
+           (speeds.empty() ? largest <= smallest + 1
+                           : time_of(best_parts()) > (1 - fair_part) * time_now());
   }
+
+  static constexpr double fair_part = 0.1;
 };
+
+/// Empty when none of them is known.
+std::vector<double> speeds_of(const std::vector<replica_place*>& replicas,
+                              const std::vector<member>& members, const replica_speeds& speeds) {
+  std::vector<double> result;
+  double slowest = 0;
+  for (const auto* place : replicas) {
+    const auto found = speeds.find({members[place->member].name, place->index});
+    result.push_back(found == speeds.end() ? 0 : found->second);
+    if (result.back() > 0 && (slowest == 0 || result.back() < slowest))
+      slowest = result.back();
+  }
+  std::ranges::replace(result, 0.0, slowest);
+  return slowest > 0 ? result : std::vector<double>{};
+}
 
 /// Of each holding, or of all.
 std::vector<slice_share> shares_of(std::vector<replica_place>& replicas,
                                    const std::vector<member>& members, size_t slice_count,
                                    const row_holders& holders,
-                                   const std::set<std::string>& newcomers = {}) {
+                                   const std::set<std::string>& newcomers,
+                                   const replica_speeds& speeds) {
   std::vector<slice_share> result;
   for (const auto& slices : holders.slices)
     result.push_back({slices});
@@ -263,6 +300,8 @@ std::vector<slice_share> shares_of(std::vector<replica_place>& replicas,
           place->take({}); // it may have had some while nobody else was there
         return is_new(place);
       });
+  for (auto& share : result)
+    share.speeds = speeds_of(share.replicas, members, speeds);
   return result;
 }
 
@@ -325,14 +364,29 @@ bool can_place(const model_split& split, const row_holders& holders,
          holdings_without_replica(holders, members).empty();
 }
 
+bool gains(const cluster_view& view, const replica_speeds& speeds, double part,
+           const row_holders& holders) {
+  auto replicas = view.replicas;
+  size_t slice_count = 0;
+  for (const auto& place : replicas)
+    slice_count = std::max(slice_count, place.slices.end);
+  double now = 0, best = 0;
+  for (const auto& share : shares_of(replicas, view.members, slice_count, holders, {}, speeds)) {
+    now = std::max(now, share.time_now());
+    best = std::max(best, share.time_of(share.best_parts()));
+  }
+  return best <= (1 - part) * now && now > 0;
+}
+
 cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t parameter_count,
-                        const model_split& split, const row_holders& holders) {
+                        const model_split& split, const row_holders& holders,
+                        const replica_speeds& speeds) {
   cluster_view result;
   result.replicas = all_replicas(members);
   if (split.splits())
     assign_groups(result.replicas, slice_count, split);
   else
-    for (auto& share : shares_of(result.replicas, members, slice_count, holders))
+    for (auto& share : shares_of(result.replicas, members, slice_count, holders, {}, speeds))
       share.assign_anew();
   result.shards = split.splits()
                     ? place_spans_near(members, result.replicas, parameter_count, split.tiles)
@@ -343,7 +397,7 @@ cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t 
 
 cluster_view place_again(const cluster_view& before, std::vector<member> members,
                          size_t slice_count, const model_split& split, const row_holders& holders,
-                         const std::set<std::string>& newcomers) {
+                         const std::set<std::string>& newcomers, const replica_speeds& speeds) {
   cluster_view result = before;
   ++result.id.number;
   result.replicas = all_replicas(members);
@@ -351,7 +405,8 @@ cluster_view place_again(const cluster_view& before, std::vector<member> members
   if (split.splits())
     mend_groups(result.replicas, orphans, slice_count, split);
   else
-    for (auto& share : shares_of(result.replicas, members, slice_count, holders, newcomers)) {
+    for (auto& share :
+         shares_of(result.replicas, members, slice_count, holders, newcomers, speeds)) {
       share.give_to_spares(orphans);
       if (!share.is_fair())
         share.assign_anew();

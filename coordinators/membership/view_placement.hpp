@@ -15,9 +15,11 @@
 #include "coordinators/membership/holders.hpp"
 #include "coordinators/parallel/grid.hpp"
 
+#include <map>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -37,19 +39,28 @@ std::string rows_need(const row_holders& holders, const std::vector<member>& mem
 bool can_place(const model_split& split, const row_holders& holders,
                const std::vector<member>& members);
 
+/// Slices a second of replicas, by process and index there. Those that are not named count as the slowest of the others.
+using replica_speeds = std::map<std::pair<std::string, uint64_t>, double>;
+
+/// Whether slices shared by these speeds make a step shorter by this part of its time. Of models that are not split.
+bool gains(const cluster_view& view, const replica_speeds& speeds, double part,
+           const row_holders& holders);
+
 /// What a term begins with; `id` and `start_version` are left to the caller. Shards are taken in
 /// order of members until the blocks run out, so that a small model makes few members precious.
 /// `holders`: whose models are not split.
 cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t parameter_count,
-                        const model_split& split = {}, const row_holders& holders = {});
+                        const model_split& split = {}, const row_holders& holders = {},
+                        const replica_speeds& speeds = {});
 
 /// The same term with other members, the number one higher. Every member that holds spans must be
 /// among them. `newcomers` have no version yet: they get no slices that another member may compute.
-/// Where models are split there are none.
+/// Where models are split there are none, and no speeds.
 cluster_view place_again(const cluster_view& before, std::vector<member> members,
                          size_t slice_count, const model_split& split = {},
                          const row_holders& holders = {},
-                         const std::set<std::string>& newcomers = {});
+                         const std::set<std::string>& newcomers = {},
+                         const replica_speeds& speeds = {});
 
 // Span placement: which shard owns which blocks of the parameters.
 //

@@ -194,6 +194,14 @@ struct boundary_wait {
   friend bool operator==(const boundary_wait&, const boundary_wait&) = default;
 };
 
+/// Slices that a replica has computed since its process began.
+struct computed_slices {
+  uint64_t count = 0;
+  std::chrono::nanoseconds time{0}; ///< by the replica's own clock, without waiting
+
+  friend bool operator==(const computed_slices&, const computed_slices&) = default;
+};
+
 /// What a member did and which members it waited for, by its own clock.
 struct boundary_waits {
   std::chrono::nanoseconds computed{0};

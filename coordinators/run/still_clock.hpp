@@ -29,8 +29,9 @@ struct still_gap {
 
 class still_clock {
 public:
-  static constexpr size_t kept_max = 8;          ///< newest gaps
-  static constexpr milliseconds shortest_gap{20}; ///< beyond three usual steps: shorter ones are a machine's noise
+  static constexpr size_t kept_max = 8; ///< newest gaps
+  static constexpr milliseconds shortest_gap{
+    20}; ///< beyond three usual steps: shorter ones are a machine's noise
 
   /// A version is there. `is_judged`: the one before it was not evaluated.
   void on_version(uint64_t term, uint64_t version, moment now, bool is_judged) {

@@ -3,7 +3,7 @@
 #include "models/training/regularization.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <bit>
 #include <set>
 
 namespace troupe {
@@ -23,8 +23,74 @@ std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count)
   return parts;
 }
 
+namespace {
+
+/// `units` of `size` slices each, the last one may be shorter: each goes to whom it makes least late.
+std::vector<size_t> units_by_speed(size_t units, size_t size, const std::vector<double>& speeds) {
+  std::vector<size_t> result(speeds.size(), 0);
+  const auto time_with_one_more = [&](size_t i) {
+    return static_cast<double>((result[i] + 1) * size) / speeds[i];
+  };
+  for (; units > 0; --units) {
+    size_t best = 0;
+    for (size_t i = 1; i < speeds.size(); ++i)
+      if (time_with_one_more(i) < time_with_one_more(best))
+        best = i;
+    ++result[best];
+  }
+  return result;
+}
+
+std::vector<index_range> ranges_of_units(const std::vector<size_t>& units, size_t size,
+                                         size_t slice_count) {
+  std::vector<index_range> result;
+  size_t begin = 0;
+  for (const auto count : units) {
+    const auto end = std::min(begin + count * size, slice_count);
+    result.push_back({begin, end});
+    begin = end;
+  }
+  return result;
+}
+
+} // namespace
+
+double step_time(const std::vector<index_range>& slices, const std::vector<double>& speeds) {
+  double result = 0;
+  for (size_t i = 0; i < slices.size(); ++i)
+    result = std::max(result, static_cast<double>(slices[i].size()) / speeds[i]);
+  return result;
+}
+
+std::vector<index_range> assign_slices(size_t slice_count, const std::vector<double>& speeds) {
+  constexpr double much = 1 + 1.0 / 30;
+  const auto shares_of = [&](size_t size) {
+    const auto units = units_by_speed((slice_count + size - 1) / size, size, speeds);
+    return ranges_of_units(units, size, slice_count);
+  };
+  const auto finest = shares_of(1);
+  const auto enough = much * step_time(finest, speeds);
+  if (const auto even = assign_slices(slice_count, speeds.size());
+      step_time(even, speeds) <= enough)
+    return even;
+  for (auto size = std::bit_floor(std::max<size_t>(slice_count, 1)); size > 1; size /= 2)
+    if (auto coarse = shares_of(size); step_time(coarse, speeds) <= enough)
+      return coarse;
+  return finest;
+}
+
 std::vector<index_range> chunks_of_group(const std::vector<index_range>& slices, size_t own,
                                          const evaluation_rows& rows, const timeline& plan) {
+  const auto& mine = slices.at(own);
+  /// Of these chunks, those that go with these slices, out of all of `among`.
+  const auto part_of = [](const index_range& chunks, const index_range& part,
+                          const index_range& among) {
+    const auto at = [&](size_t slice) {
+      return chunks.begin + chunks.size() * (slice - among.begin) / among.size();
+    };
+    return index_range{at(part.begin), at(part.end)};
+  };
+  const index_range all{0, plan.slice_count};
   std::set<index_range> groups;
   size_t replica_count = 0;
   for (const auto& x : slices)
@@ -32,36 +98,25 @@ std::vector<index_range> chunks_of_group(const std::vector<index_range>& slices,
       groups.insert(x);
       ++replica_count;
     }
-  const auto& mine = slices.at(own);
-  const auto holding = plan.holding_of_slice(mine.begin);
-  const auto is_of = [&](const index_range& x, size_t other) {
-    return plan.holdings[other].slices.contains(x);
-  };
   const bool are_at_home =
     !plan.holdings.empty() && (rows.test.is_held() || rows.validation.is_held()) &&
     groups.size() == replica_count && std::ranges::all_of(groups, [&](const index_range& x) {
-      return is_of(x, plan.holding_of_slice(x.begin));
+      return plan.holdings[plan.holding_of_slice(x.begin)].slices.contains(x);
     });
-  if (!are_at_home) {
-    const auto place = static_cast<size_t>(std::distance(groups.begin(), groups.find(mine)));
-    return {split_evenly(rows.chunk_count(), groups.size()).at(place)};
-  }
+  if (!are_at_home)
+    return {part_of({0, rows.chunk_count()}, mine, all)};
+  const auto holding = plan.holding_of_slice(mine.begin);
   std::vector<index_range> result;
   const auto add = [&](const chunked_rows& part, size_t first) {
     const bool at_home = part.is_held();
-    index_range chunks = at_home ? part.chunks_of(holding) : index_range{0, part.chunk_count()};
-    size_t count = 0, place = 0;
-    for (const auto& group : groups)
-      if (!at_home || is_of(group, holding)) {
-        place += group < mine;
-        ++count;
-      }
-    const auto share = split_evenly(chunks.size(), count).at(place);
-    const auto begin = first + chunks.begin;
-    if (!result.empty() && result.back().end == begin + share.begin)
-      result.back().end = begin + share.end;
+    const auto share = at_home
+                         ? part_of(part.chunks_of(holding), mine, plan.holdings[holding].slices)
+                         : part_of({0, part.chunk_count()}, mine, all);
+    const auto begin = first + share.begin;
+    if (!result.empty() && result.back().end == begin)
+      result.back().end = first + share.end;
     else if (!share.empty())
-      result.push_back({begin + share.begin, begin + share.end});
+      result.push_back({begin, first + share.end});
   };
   add(rows.test, 0);
   add(rows.validation, rows.test.chunk_count());

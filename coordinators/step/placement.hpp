@@ -23,10 +23,17 @@ std::vector<index_range> split_evenly(size_t count, size_t part_count);
 /// The slices of each replica. Replicas beyond the slices get none: they are spares.
 std::vector<index_range> assign_slices(size_t slice_count, size_t replica_count);
 
-/// The chunks of an evaluation that a replica's group has, in rising ranges, given the slices of all replicas: groups
-/// share them evenly, in order of their slices, which replicas of a group have in common. Where models are not split, and
-/// the slices of each replica are of one holding, those of a holding share its chunks, and all share those that are no
-/// holding's.
+/// Likewise by speed, in slices a second: n_i slices for speed v_i, so that the slowest takes the least time,
+/// max n_i / v_i. An even share, or one whose ranges begin at multiples of a power of two, is preferred when it takes a
+/// thirtieth more at most: then replicas send fewer sums.
+std::vector<index_range> assign_slices(size_t slice_count, const std::vector<double>& speeds);
+
+/// The time of a step: max n_i / v_i.
+double step_time(const std::vector<index_range>& slices, const std::vector<double>& speeds);
+
+/// The chunks of an evaluation that a replica's group has, in rising ranges, given the slices of all replicas: as
+/// large a part of them as its slices are of all. Where models are not split, and the slices of each replica are of one
+/// holding, those of a holding share its chunks, and all share those that are no holding's.
 std::vector<index_range> chunks_of_group(const std::vector<index_range>& slices, size_t own,
                                          const evaluation_rows& rows, const timeline& plan);
 

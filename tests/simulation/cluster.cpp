@@ -145,6 +145,7 @@ std::optional<failure> cluster::boot_director() {
   options.membership.min_nodes = 1; // some are switched on late, or never
   options.membership.settle = options_.join_timeout;
   options.membership.links_first = true;
+  options.speeds = {milliseconds{50}, 2, milliseconds{100}, milliseconds{1'000}};
   options.exchange = options_.exchange;
   options.membership.lost_after =
     std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
@@ -187,6 +188,9 @@ std::optional<failure> cluster::boot_director() {
   return std::nullopt;
 }
 
+/// Then a replica says that it has become faster, or ten times slower: slices move, and move again.
+constexpr size_t slices_of_one_speed = 20;
+
 bool cluster::decides(size_t index) const {
   return index == 0 && has_server(job_.resolved.training);
 }
@@ -215,6 +219,10 @@ void cluster::boot_process(size_t index, size_t lacking) {
   };
   options.checkpoint_every = options_.disk ? checkpoint_every_of(job_.resolved) : 0;
   options.hooks = std::make_shared<test_hooks>(options_.hooks);
+  options.hooks->slice_time = [index, count = std::make_shared<size_t>(0)] {
+    const bool is_slow = (++*count / slices_of_one_speed + index) % 3 == 0;
+    return milliseconds{is_slow ? 10 : 1};
+  };
   options.lost_patience = 2 * std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.exchange = options_.exchange;
   world_.act_on(machine, [&] {

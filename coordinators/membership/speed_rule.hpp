@@ -1,0 +1,93 @@
+// Speed rule: when slices move to other replicas because machines differ in speed.
+//
+// Replicas say how many slices they have computed, and how long that took by their own clock. The difference of two
+// reports is a speed. A step takes as long as its slowest replica, max n_i / v_i; with slices by speed
+// (coordinators/step/placement.hpp) that is the least it can be.
+//
+//   measured for 2 s and 20 steps --a tenth is to be gained--> again 10 s later --still so--> moved
+//        ^                                                                                     |
+//        +--- after 20 steps: 3 % faster, or slices are shared as before and the wait doubles
+//
+// A move costs the step it comes in, and machines are noisy: so nothing moves for less than a tenth, nor at the first
+// sight. No placement changes a bit of the result. A replica without slices has no speed after a while: it is then taken
+// for as slow as the slowest that has one, gets slices, and is measured.
+
+#pragma once
+
+#include "coordinators/base/moment.hpp"
+#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/membership/view_placement.hpp"
+#include "coordinators/run/replica_statistics.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+struct speed_options {
+  milliseconds window{2'000}; ///< at least, of one measurement
+  uint64_t steps_min = 20;    ///< likewise
+  milliseconds wait_min{10'000};
+  milliseconds wait_max{600'000};
+};
+
+class speed_rule {
+public:
+  static constexpr double gain_min = 0.1;  ///< of a step's time, predicted
+  static constexpr double kept_min = 0.03; ///< of it, seen
+
+  /// `holders`: as in placement.
+  explicit speed_rule(const speed_options& options = {}, row_holders holders = {})
+    : options_(options), holders_(std::move(holders)), wait_(options.wait_min) {}
+
+  /// A process's replicas, by index, as it reports them; `version`: that training has reached.
+  void on_report(const member& who, const std::vector<computed_slices>& replicas, uint64_t version,
+                 moment now);
+  /// Speeds by which slices are to be shared from now on; empty: evenly. Nothing: as it is.
+  std::optional<replica_speeds> due(const cluster_view& view, moment now);
+
+private:
+  struct replica {
+    uint64_t incarnation = 0;
+    computed_slices last;
+    computed_slices before; ///< when the window began
+    double speed = 0;       ///< of the last window in which it computed; 0: none
+    moment measured{};
+  };
+  struct pace {
+    moment since;
+    uint64_t version = 0;
+  };
+  void begin_window(moment now);
+  /// In the window.
+  double steps_per_second(moment now) const;
+  /// Speeds of the window, once it is long enough.
+  replica_speeds measure(moment now);
+
+  speed_options options_;
+  row_holders holders_;
+  std::map<std::pair<std::string, uint64_t>, replica> replicas_; ///< by process and index
+  uint64_t version_ = 0;
+  std::optional<pace> window_;
+  std::optional<moment> seen_at_; ///< when a gain was first predicted
+  /// Until it is judged.
+  struct move {
+    view_number from;
+    double pace = 0;       ///< steps a second before
+    replica_speeds speeds; ///< by which slices were shared before
+  };
+  std::optional<move> move_;
+  replica_speeds in_force_;
+  moment not_before_{}; ///< no move earlier
+  milliseconds wait_;   ///< after a move that brought nothing
+  view_number view_;    ///< in which the window began
+};
+
+/// "left 1, up 0.1": processes' speeds, the fastest being 1.
+std::string words_of(const replica_speeds& speeds);
+
+} // namespace troupe
