@@ -25,9 +25,11 @@ what the sum of speeds would do: that of a run whose processes may take 40 per c
 import argparse
 import json
 import os
+import random
 import signal
 import statistics
 import sys
+import tempfile
 import time
 
 SOURCE = os.path.abspath(sys.argv[2])
@@ -36,19 +38,22 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "scripts"))
 from cluster_run import Cluster, cluster_text, nodes_on_loopback  # noqa: E402
 
 ADAPTED = 40.0  # seconds after the start: slices have moved
-PERIOD_US = 10_000  # of a quota
-STEPS_OF_EPOCH = 6  # 1348 rows, 256 a step
+PERIOD_US = 25_000  # of a quota
+ROWS, STEPS_OF_EPOCH = 65_536, 2
 SETTLED = 3.0  # seconds after a return: what it cost is over
 
 
-def cluster_of(shapes, epochs, program, slices=8, wrappers=()):
+# Digits, six steps of 256 rows an epoch: a million parameters, and steps are short.
+DIGITS = "[model]\nhidden = [1024, 1024]\n[training]\nbatch_size = 256\nslices = 8\n"
+
+
+def cluster_of(shapes, epochs, program, training=DIGITS, wrappers=()):
     nodes = nodes_on_loopback(shapes)
     for node in nodes:
         node.program = program or node.program
     for node, wrapper in zip(nodes, wrappers):
         node.wrapper = wrapper
-    settings = (f"[model]\nhidden = [1024, 1024]\n[training]\nbatch_size = 256\nslices = {slices}\n"
-                f"epochs = {epochs}\n[checkpoint]\nevery_steps = 500\n")
+    settings = f"{training}epochs = {epochs}\n[checkpoint]\nevery_steps = 500\n"
     timing = 'heartbeat = "1s"\nlost_after = "5s"\njoin = "60s"\n'
     text = cluster_text(nodes, settings, timing).replace("min_nodes = 1\n", "")
     return Cluster(text, nodes, [node.name for node in nodes if node.name != "main"])
@@ -151,12 +156,26 @@ class Quota:
         return ["sh", "-c", f'echo $$ > {self.folder}/tasks; exec "$@"', "sh"]
 
 
-def steps_a_second(percents, seconds, slices, program):
+def rows_file(folder):
+    """65,536 rows of 64 numbers and a class: a step of half of them is nearly all computing."""
+    path = os.path.join(folder, "rows.csv")
+    dice = random.Random(1)
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(",".join(f"x{k}" for k in range(64)) + ",class\n")
+        for _ in range(ROWS):
+            row = [dice.gauss(0, 1) for _ in range(64)]
+            out.write(",".join(f"{x:.3f}" for x in row) + f",{int(sum(row[:8]) > 0)}\n")
+    return path
+
+
+def steps_a_second(percents, seconds, slices, rows, program):
     """After a time in which slices may move."""
+    training = (f'[data]\nfile = "{rows}"\ntest_fraction = 0\n[model]\nhidden = [512]\n'
+                f"[training]\nbatch_size = {ROWS // STEPS_OF_EPOCH}\nslices = {slices}\n")
     quotas = [Quota(k, percent) for k, percent in enumerate(percents)]
     try:
         wrappers = [quota.wrapper() for quota in quotas]
-        with cluster_of([(1, 1)] * 4, 1_000_000, program, slices, wrappers) as cluster:
+        with cluster_of([(1, 1)] * 4, 1_000_000, program, training, wrappers) as cluster:
             run_until_begun(cluster)
             time.sleep(ADAPTED)
             begin, first = time.monotonic(), cluster.director().epoch
@@ -172,8 +191,10 @@ def steps_a_second(percents, seconds, slices, program):
 
 
 def speeds(seconds, slices, program):
-    alike, _, _ = steps_a_second((40, 40, 40, 40), seconds, slices, program)
-    found, moves, _ = steps_a_second((40, 40, 40, 4), seconds, slices, program)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = rows_file(folder)
+        alike, _, _ = steps_a_second((40, 40, 40, 40), seconds, slices, rows, program)
+        found, moves, _ = steps_a_second((40, 40, 40, 4), seconds, slices, rows, program)
     print(f"{slices} slices: alike {alike:.2f} steps/s, one at a tenth {found:.2f}: "
           f"{found / (alike * 3.1 / 4):.3f} of the sum of speeds, {len(moves)} moves")
     for line in moves:

@@ -10,20 +10,17 @@ fewer cores than nodes the others share them, in all modes alike.
 """
 
 import os
-import signal
 import statistics
 import sys
-import threading
-import time
 
 SOURCE = os.path.abspath(sys.argv[2])
 sys.path.insert(0, os.path.join(SOURCE, "tests", "scripts"))
 
+from brake import Brake  # noqa: E402
 from cluster_run import Cluster, cluster_text, nodes_on_loopback, timeouts  # noqa: E402
 
 RUNS = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 TARGET = 0.1
-RUNS_MS, STANDS_MS = 5, 45
 SLOW = "right"
 MODES = {
     "synchronous": "slices = 4\n",
@@ -32,26 +29,6 @@ MODES = {
     "staleness 16": "consistency = { staleness = 16 }\nslices = 1\n",
     "first 3": "consistency = { first = 3 }\nslices = 1\n",
 }
-
-
-class Brake:
-    """Lets a process run a tenth of the time."""
-
-    def __init__(self, process):
-        self.process, self.over = process, threading.Event()
-        self.thread = threading.Thread(target=self.work)
-        self.thread.start()
-
-    def work(self):
-        while not self.over.is_set() and self.process.is_running():
-            self.process.signal(signal.SIGSTOP)
-            time.sleep(STANDS_MS / 1000)
-            self.process.signal(signal.SIGCONT)
-            time.sleep(RUNS_MS / 1000)
-
-    def release(self):
-        self.over.set()
-        self.thread.join()
 
 
 def seconds_to_target(mode, slowed):

@@ -124,7 +124,10 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
     [this](const std::string& who, const std::string& why) {
       parts_->roster.on_trouble(who, why, context_.now());
     },
-    [&](const node_report& news) { membership.on_report(news); },
+    [&](const node_report& news) {
+      membership.on_report(news);
+      training.on_report_of(news.name);
+    },
     [&](const training_report& news) { training.on_report(news); },
     [&](const evaluation& news) { training.on_evaluation(news); },
     [&](const span_hash& news) { training.on_hash(news); },

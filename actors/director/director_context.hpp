@@ -11,7 +11,6 @@
 #include "coordinators/job/job.hpp"
 #include "coordinators/membership/lost_work.hpp"
 #include "coordinators/membership/membership_rule.hpp"
-#include "coordinators/membership/speed_rule.hpp"
 #include "coordinators/run/director_rule.hpp"
 #include "data/checkpoint/checkpoint.hpp"
 #include "data/text/failure.hpp"
@@ -56,7 +55,6 @@ struct director_options {
   std::optional<checkpoint> resume_from; ///< nothing: train from the beginning
   exchange_options exchange;
   lost_work_options lost_work{0};
-  speed_options speeds;
   bool hides_work = false; ///< figures of work and traffic would reveal a private run's clients
   /// For people: names the rows of these slices of a step, and their file. May be empty.
   std::function<std::string(uint64_t step, const std::vector<size_t>& slices)> rows;

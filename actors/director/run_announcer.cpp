@@ -81,6 +81,14 @@ run_announcer::named_version run_announcer::on_held(const hold_answer& news) {
   return exists ? carry_out(hold_.on_held(news)) : std::nullopt;
 }
 
+// As above: a version beyond the last has no shard.
+run_announcer::named_version
+run_announcer::on_shard_versions(const std::vector<uint64_t>& versions) {
+  const auto last = context_.options.rule.plan.last_version();
+  const bool exist = std::ranges::all_of(versions, [=](auto x) { return x <= last; });
+  return exist ? carry_out(hold_.on_shard_versions(versions)) : std::nullopt;
+}
+
 run_announcer::named_version run_announcer::carry_out(const hold_decisions& decisions) {
   named_version result;
   for (const auto& decision : decisions)

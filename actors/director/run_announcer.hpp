@@ -52,6 +52,7 @@ public:
   named_version on_stop();
   named_version on_view();
   named_version on_held(const hold_answer& news);
+  named_version on_shard_versions(const std::vector<uint64_t>& versions);
 
   const horizon_rule& horizon() const { return directive_.rule; }
   /// The number of the last request for figures.

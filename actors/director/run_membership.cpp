@@ -218,10 +218,14 @@ void run_membership::share_by_speed(moment now) {
   const auto& placement = context_.options.membership;
   if (context_.is_alone() || waiting_ || placement.split.splits() || !placement.decider.empty())
     return;
-  if (const auto speeds = speeds_.due(context_.view, now))
-    carry_out(rule_->on_speeds(*speeds, speeds->empty() ? "slices are shared evenly again"
-                                                        : "slices are shared by speed (" +
-                                                            words_of(*speeds) + ")"));
+  const auto wish = speeds_.due(context_.view, now);
+  if (!wish)
+    return;
+  const auto why = wish->tried ? wish->tried->first + " is tried with a slice"
+                   : wish->speeds.empty()
+                     ? "slices are shared evenly again"
+                     : "slices are shared by speed (" + words_of(wish->speeds) + ")";
+  carry_out(rule_->on_speeds(*wish, why));
 }
 
 void run_membership::settle_doubt(moment now) {

@@ -117,7 +117,7 @@ public:
       writes_(writes),
       to_(std::move(to)),
       lost_(context.options.lost_work),
-      speeds_(context.options.speeds, context.options.membership.holders) {
+      speeds_(context.options.membership.speeds, context.options.membership.holders) {
     if (const auto& last = context.options.resume_from) {
       recovery_ = last->recovery;
       ++recovery_.lives;

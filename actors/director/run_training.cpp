@@ -192,6 +192,13 @@ void run_training::on_held(const hold_answer& news) {
     stop_at_named(announcer_.on_held(news));
 }
 
+void run_training::on_report_of(const std::string& process) {
+  const auto* last = roster_.find(process);
+  if (!context_.finished && last && last->news.view.term == context_.term() &&
+      context_.view.find(process))
+    stop_at_named(announcer_.on_shard_versions(last->news.shard_versions));
+}
+
 void run_training::on_stop() {
   watch_.on_stop(context_.now());
   if (!context_.finished)

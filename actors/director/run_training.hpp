@@ -68,6 +68,8 @@ public:
   void on_hash(const span_hash& news);
   void on_not_finite(const not_finite_report& news);
   void on_held(const hold_answer& news);
+  /// The roster has a report of this process.
+  void on_report_of(const std::string& process);
   void on_stop();
   void on_view(const publish& news);
   void on_fetched(uint64_t version, const stored_tensor& parameters);

@@ -136,12 +136,12 @@ membership_decisions membership_rule::on_standstill(const std::string& why, mome
   return settle();
 }
 
-membership_decisions membership_rule::on_speeds(const replica_speeds& speeds,
-                                                const std::string& why) {
-  speeds_ = speeds;
-  shares_anew_ = phase_ == phase::running;
-  if (shares_anew_)
+membership_decisions membership_rule::on_speeds(const speed_wish& wish, const std::string& why) {
+  speeds_ = wish.speeds;
+  if (phase_ == phase::running) {
+    wish_ = wish;
     note(why);
+  }
   return settle();
 }
 

@@ -54,6 +54,7 @@
 
 #include "coordinators/base/moment.hpp"
 #include "coordinators/membership/outsiders.hpp"
+#include "coordinators/membership/speed_rule.hpp"
 #include "coordinators/membership/view_placement.hpp"
 
 #include <map>
@@ -96,6 +97,7 @@ struct membership_options {
   milliseconds settle{5'000}; ///< with `min_nodes` training begins when nobody came for so long
   milliseconds join_timeout{60'000};
   milliseconds lost_after{5'000};
+  speed_options speeds{};          ///< when slices move to faster replicas
   uint64_t persisted_term = 0;     ///< the first term is above this one (term_floor)
   uint64_t checkpoint_version = 0; ///< of the last complete checkpoint; 0: there is none
 
@@ -172,8 +174,8 @@ public:
   /// A member sends heartbeats and does nothing; `why` in words. For the director's own process nothing happens.
   membership_decisions on_hung(const std::string& name, const std::string& why, moment now);
   membership_decisions on_fitness(const std::string& name, const fitness& news, moment now);
-  /// Slices are shared by these speeds from now on; `why` in words.
-  membership_decisions on_speeds(const replica_speeds& speeds, const std::string& why);
+  /// Slices are shared so from now on; `why` in words.
+  membership_decisions on_speeds(const speed_wish& wish, const std::string& why);
   /// Nothing moves and no member works: all begin anew from the last checkpoint.
   membership_decisions on_standstill(const std::string& why, moment now);
   /// A checkpoint of this version is complete: the next term starts from it.
@@ -252,9 +254,9 @@ private:
   moment joined_at_{};                    ///< when a process came last
   std::map<link, broken_link> broken_;
   replica_speeds speeds_;
-  bool shares_anew_ = false; ///< slices, with the next view
-  uint64_t known_term_ = 0;  ///< the highest that may be in use
-  uint64_t asked_term_ = 0;  ///< to be persisted
+  std::optional<speed_wish> wish_; ///< for the next view
+  uint64_t known_term_ = 0;        ///< the highest that may be in use
+  uint64_t asked_term_ = 0;        ///< to be persisted
   uint64_t persisted_term_ = 0;
   uint64_t checkpoint_version_ = 0;
   std::optional<cluster_view> view_;

@@ -101,6 +101,7 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
   known_term_ = persisted_term_;
   phase_ = phase::running;
   newcomers_.clear();
+  wish_.reset();
   auto view = place_anew(present(), options_.slice_count, options_.parameter_count, options_.split,
                          options_.holders, speeds_);
   if (options_.has_one_owner) {
@@ -118,15 +119,14 @@ void membership_rule::publish_if_changed(membership_decisions& out) {
     if (has_version)
       note(name + " has the newest version");
   const auto caught_up = std::erase_if(newcomers_, [](const auto& entry) { return entry.second; });
-  const bool changes = members != view_->members || caught_up > 0 || shares_anew_;
+  const bool changes = members != view_->members || caught_up > 0 || wish_;
   if (!changes || !can_place(options_.split, options_.holders, members))
     return;
-  std::set<std::string> newcomers;
+  slice_wishes wishes{{}, speeds_, std::exchange(wish_, std::nullopt)};
   for (const auto& [name, has_version] : newcomers_)
-    newcomers.insert(name);
-  shares_anew_ = false;
+    wishes.newcomers.insert(name);
   announce(place_again(*view_, std::move(members), options_.slice_count, options_.split,
-                       options_.holders, newcomers, speeds_),
+                       options_.holders, wishes),
            false, out);
 }
 

@@ -35,6 +35,13 @@ double speed_rule::steps_per_second(moment now) const {
          std::chrono::duration<double>(now - window_->since).count();
 }
 
+bool speed_rule::is_long_enough(moment now) const {
+  const auto steps = version_ - window_->version;
+  const auto time = now - window_->since;
+  return tries_ ? steps >= options_.steps_min / 4 && time >= options_.window / 4
+                : steps >= options_.steps_min && time >= options_.window;
+}
+
 replica_speeds speed_rule::measure(moment now) {
   replica_speeds result;
   for (auto& [name, x] : replicas_) {
@@ -43,8 +50,6 @@ replica_speeds speed_rule::measure(moment now) {
     if (count > 0 && time > 0) {
       x.speed = static_cast<double>(count) / time;
       x.measured = now;
-    } else if (now - x.measured >= wait_) {
-      x.speed = 0;
     }
     if (x.speed > 0)
       result[name] = x.speed;
@@ -52,7 +57,24 @@ replica_speeds speed_rule::measure(moment now) {
   return result;
 }
 
-std::optional<replica_speeds> speed_rule::due(const cluster_view& view, moment now) {
+std::optional<replica_key> speed_rule::trial(const cluster_view& view, moment now) {
+  std::optional<replica_key> result;
+  bool all_compute = true;
+  for (const auto& place : view.replicas) {
+    if (!place.slices.empty())
+      continue;
+    all_compute = false;
+    const auto x = replicas_.find({view.members[place.member].name, place.index});
+    if (!result && x != replicas_.end() && now - x->second.measured >= trial_wait_)
+      result = x->first;
+  }
+  trial_wait_ = all_compute ? trial_wait_min()
+                : result    ? std::min(2 * trial_wait_, options_.wait_max)
+                            : trial_wait_;
+  return result;
+}
+
+std::optional<speed_wish> speed_rule::due(const cluster_view& view, moment now) {
   if (std::exchange(view_, view.id) != view.id) {
     window_.reset();
     version_ = 0; // a roll-back may have undone it
@@ -62,28 +84,31 @@ std::optional<replica_speeds> speed_rule::due(const cluster_view& view, moment n
       begin_window(now);
     return std::nullopt;
   }
-  if (now - window_->since < options_.window || version_ - window_->version < options_.steps_min)
+  if (!is_long_enough(now))
     return std::nullopt;
   const auto pace_now = steps_per_second(now);
   const auto speeds = measure(now);
   begin_window(now);
+  if (std::exchange(tries_, false))
+    return speed_wish{in_force_ = speeds};
   if (const auto last = std::exchange(move_, std::nullopt); last && is_next(view.id, last->from)) {
     if (pace_now < (1 + kept_min) * last->pace) {
       not_before_ = now + wait_;
       wait_ = std::min(2 * wait_, options_.wait_max);
-      return in_force_ = last->speeds;
+      return speed_wish{in_force_ = last->speeds};
     }
     wait_ = options_.wait_min;
   }
-  if (now < not_before_ || !gains(view, speeds, gain_min, holders_)) {
+  if (now < not_before_ || !gains(view, speeds, gain_min, holders_))
     seen_at_.reset();
-    return std::nullopt;
+  else if (now - *(seen_at_ = seen_at_.value_or(now)) >= options_.wait_min) {
+    seen_at_.reset();
+    move_ = move{view.id, pace_now, std::exchange(in_force_, speeds)};
+    return speed_wish{speeds};
   }
-  if (now - *(seen_at_ = seen_at_.value_or(now)) < options_.wait_min)
-    return std::nullopt;
-  seen_at_.reset();
-  move_ = move{view.id, pace_now, std::exchange(in_force_, speeds)};
-  return speeds;
+  const auto tried = trial(view, now);
+  tries_ = tried.has_value();
+  return tried ? std::optional{speed_wish{in_force_ = speeds, tried}} : std::nullopt;
 }
 
 std::string words_of(const replica_speeds& speeds) {

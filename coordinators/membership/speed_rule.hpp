@@ -9,8 +9,8 @@
 //        +--- after 20 steps: 3 % faster, or slices are shared as before and the wait doubles
 //
 // A move costs the step it comes in, and machines are noisy: so nothing moves for less than a tenth, nor at the first
-// sight. No placement changes a bit of the result. A replica without slices has no speed after a while: it is then taken
-// for as slow as the slowest that has one, gets slices, and is measured.
+// sight. No placement changes a bit of the result. A replica without slices is tried with one after a minute, then after
+// two, .. ten; a few steps later slices go by what it was found to be.
 
 #pragma once
 
@@ -33,6 +33,8 @@ struct speed_options {
   uint64_t steps_min = 20;    ///< likewise
   milliseconds wait_min{10'000};
   milliseconds wait_max{600'000};
+
+  friend bool operator==(const speed_options&, const speed_options&) = default;
 };
 
 class speed_rule {
@@ -42,13 +44,16 @@ public:
 
   /// `holders`: as in placement.
   explicit speed_rule(const speed_options& options = {}, row_holders holders = {})
-    : options_(options), holders_(std::move(holders)), wait_(options.wait_min) {}
+    : options_(options),
+      holders_(std::move(holders)),
+      trial_wait_(trial_wait_min()),
+      wait_(options.wait_min) {}
 
   /// A process's replicas, by index, as it reports them; `version`: that training has reached.
   void on_report(const member& who, const std::vector<computed_slices>& replicas, uint64_t version,
                  moment now);
-  /// Speeds by which slices are to be shared from now on; empty: evenly. Nothing: as it is.
-  std::optional<replica_speeds> due(const cluster_view& view, moment now);
+  /// How slices are to be shared from now on; no speeds: evenly. Nothing: as it is.
+  std::optional<speed_wish> due(const cluster_view& view, moment now);
 
 private:
   struct replica {
@@ -62,15 +67,19 @@ private:
     moment since;
     uint64_t version = 0;
   };
+  milliseconds trial_wait_min() const { return 6 * options_.wait_min; }
   void begin_window(moment now);
   /// In the window.
   double steps_per_second(moment now) const;
-  /// Speeds of the window, once it is long enough.
+  bool is_long_enough(moment now) const;
+  /// Speeds of the window, or from before for those that computed nothing in it.
   replica_speeds measure(moment now);
+  /// A replica that had no slices for long; nothing: there is none.
+  std::optional<replica_key> trial(const cluster_view& view, moment now);
 
   speed_options options_;
   row_holders holders_;
-  std::map<std::pair<std::string, uint64_t>, replica> replicas_; ///< by process and index
+  std::map<replica_key, replica> replicas_;
   uint64_t version_ = 0;
   std::optional<pace> window_;
   std::optional<moment> seen_at_; ///< when a gain was first predicted
@@ -82,9 +91,11 @@ private:
   };
   std::optional<move> move_;
   replica_speeds in_force_;
-  moment not_before_{}; ///< no move earlier
-  milliseconds wait_;   ///< after a move that brought nothing
-  view_number view_;    ///< in which the window began
+  bool tries_ = false;      ///< a replica has one slice, to be measured
+  milliseconds trial_wait_; ///< since it was measured last
+  moment not_before_{};     ///< no move earlier
+  milliseconds wait_;       ///< after a move that brought nothing
+  view_number view_;        ///< in which the window began
 };
 
 /// "left 1, up 0.1": processes' speeds, the fastest being 1.

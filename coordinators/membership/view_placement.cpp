@@ -256,6 +256,23 @@ struct slice_share {
                            : time_of(best_parts()) > (1 - fair_part) * time_now());
   }
 
+  /// Gives the replica the next slice of its neighbours, of which one keeps one at least.
+  void give_one_to(const replica_place* tried) {
+    const auto at = std::ranges::find(replicas, tried);
+    if (at == replicas.end() || !(*at)->slices.empty())
+      return;
+    const auto can_give = [](const replica_place* place) { return place->slices.size() > 1; };
+    if (const auto left = std::find_if(std::reverse_iterator{at}, replicas.rend(), can_give);
+        left != replicas.rend()) {
+      const auto end = (*left)->slices.end--;
+      (*at)->slices = {end - 1, end};
+    } else if (const auto right = std::find_if(at, replicas.end(), can_give);
+               right != replicas.end()) {
+      const auto begin = (*right)->slices.begin++;
+      (*at)->slices = {begin, begin + 1};
+    }
+  }
+
   static constexpr double fair_part = 0.1;
 };
 
@@ -277,9 +294,7 @@ std::vector<double> speeds_of(const std::vector<replica_place*>& replicas,
 /// Of each holding, or of all.
 std::vector<slice_share> shares_of(std::vector<replica_place>& replicas,
                                    const std::vector<member>& members, size_t slice_count,
-                                   const row_holders& holders,
-                                   const std::set<std::string>& newcomers,
-                                   const replica_speeds& speeds) {
+                                   const row_holders& holders, const slice_wishes& wishes) {
   std::vector<slice_share> result;
   for (const auto& slices : holders.slices)
     result.push_back({slices});
@@ -291,7 +306,7 @@ std::vector<slice_share> shares_of(std::vector<replica_place>& replicas,
     else if (const auto own = holders.of(members[place.member].name))
       result[*own].replicas.push_back(&place);
   const auto is_new = [&](const replica_place* place) {
-    return newcomers.contains(members[place->member].name);
+    return wishes.newcomers.contains(members[place->member].name);
   };
   for (auto& share : result)
     if (!std::ranges::all_of(share.replicas, is_new))
@@ -301,7 +316,7 @@ std::vector<slice_share> shares_of(std::vector<replica_place>& replicas,
         return is_new(place);
       });
   for (auto& share : result)
-    share.speeds = speeds_of(share.replicas, members, speeds);
+    share.speeds = speeds_of(share.replicas, members, wishes.speeds);
   return result;
 }
 
@@ -367,11 +382,11 @@ bool can_place(const model_split& split, const row_holders& holders,
 bool gains(const cluster_view& view, const replica_speeds& speeds, double part,
            const row_holders& holders) {
   auto replicas = view.replicas;
-  size_t slice_count = 0;
+  size_t slice_count = 0; // all slices of a view are somebody's
   for (const auto& place : replicas)
     slice_count = std::max(slice_count, place.slices.end);
   double now = 0, best = 0;
-  for (const auto& share : shares_of(replicas, view.members, slice_count, holders, {}, speeds)) {
+  for (const auto& share : shares_of(replicas, view.members, slice_count, holders, {{}, speeds})) {
     now = std::max(now, share.time_now());
     best = std::max(best, share.time_of(share.best_parts()));
   }
@@ -386,7 +401,7 @@ cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t 
   if (split.splits())
     assign_groups(result.replicas, slice_count, split);
   else
-    for (auto& share : shares_of(result.replicas, members, slice_count, holders, {}, speeds))
+    for (auto& share : shares_of(result.replicas, members, slice_count, holders, {{}, speeds}))
       share.assign_anew();
   result.shards = split.splits()
                     ? place_spans_near(members, result.replicas, parameter_count, split.tiles)
@@ -397,7 +412,7 @@ cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t 
 
 cluster_view place_again(const cluster_view& before, std::vector<member> members,
                          size_t slice_count, const model_split& split, const row_holders& holders,
-                         const std::set<std::string>& newcomers, const replica_speeds& speeds) {
+                         const slice_wishes& wishes) {
   cluster_view result = before;
   ++result.id.number;
   result.replicas = all_replicas(members);
@@ -405,11 +420,14 @@ cluster_view place_again(const cluster_view& before, std::vector<member> members
   if (split.splits())
     mend_groups(result.replicas, orphans, slice_count, split);
   else
-    for (auto& share :
-         shares_of(result.replicas, members, slice_count, holders, newcomers, speeds)) {
+    for (auto& share : shares_of(result.replicas, members, slice_count, holders, wishes)) {
       share.give_to_spares(orphans);
-      if (!share.is_fair())
+      if (wishes.anew || !share.is_fair())
         share.assign_anew();
+      if (wishes.anew && wishes.anew->tried)
+        for (const auto* place : share.replicas)
+          if (replica_key{members[place->member].name, place->index} == *wishes.anew->tried)
+            share.give_one_to(place);
     }
   result.members = std::move(members);
   for (auto& place : result.shards) {

@@ -16,6 +16,7 @@
 #include "coordinators/parallel/grid.hpp"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -39,10 +40,21 @@ std::string rows_need(const row_holders& holders, const std::vector<member>& mem
 bool can_place(const model_split& split, const row_holders& holders,
                const std::vector<member>& members);
 
-/// Slices a second of replicas, by process and index there. Those that are not named count as the slowest of the others.
-using replica_speeds = std::map<std::pair<std::string, uint64_t>, double>;
+/// A replica: its process, and its index there.
+using replica_key = std::pair<std::string, uint64_t>;
+/// Slices a second. Replicas that are not named count as the slowest of the others.
+using replica_speeds = std::map<replica_key, double>;
 
-/// Whether slices shared by these speeds make a step shorter by this part of its time. Of models that are not split.
+/// How slices are to be shared.
+struct speed_wish {
+  replica_speeds speeds;
+  std::optional<replica_key> tried{}; ///< has one slice, whatever its speed
+
+  friend bool operator==(const speed_wish&, const speed_wish&) = default;
+};
+
+/// Whether slices shared by these speeds make a step shorter by this part of its time. Of models that are not
+/// split.
 bool gains(const cluster_view& view, const replica_speeds& speeds, double part,
            const row_holders& holders);
 
@@ -53,14 +65,18 @@ cluster_view place_anew(std::vector<member> members, size_t slice_count, size_t 
                         const model_split& split = {}, const row_holders& holders = {},
                         const replica_speeds& speeds = {});
 
+struct slice_wishes {
+  std::set<std::string>
+    newcomers{}; ///< have no version yet: they get no slices that another member may compute
+  replica_speeds speeds{};
+  std::optional<speed_wish> anew{}; ///< all slices are shared so, whatever that gains
+};
+
 /// The same term with other members, the number one higher. Every member that holds spans must be
-/// among them. `newcomers` have no version yet: they get no slices that another member may compute.
-/// Where models are split there are none, and no speeds.
+/// among them. Split models have no wishes.
 cluster_view place_again(const cluster_view& before, std::vector<member> members,
                          size_t slice_count, const model_split& split = {},
-                         const row_holders& holders = {},
-                         const std::set<std::string>& newcomers = {},
-                         const replica_speeds& speeds = {});
+                         const row_holders& holders = {}, const slice_wishes& wishes = {});
 
 // Span placement: which shard owns which blocks of the parameters.
 //

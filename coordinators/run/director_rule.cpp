@@ -121,6 +121,10 @@ director_decisions director_rule::on_stop_named(uint64_t version, stop_reason re
   is_named_ = true;
   named_reason_ = reason;
   interrupted_ = version < options_.plan.last_version();
+  // Of a version that was named before, and that some shard had passed, no row comes.
+  std::erase_if(trained_, [&](const auto& entry) {
+    return entry.first < version && !options_.plan.is_row(entry.first);
+  });
   horizon_ = {version, true, rules_.rate.reductions()};
   if (phase_ == phase::holding)
     phase_ = phase::training;

@@ -31,6 +31,12 @@ hold_decisions hold_rule::on_held(const hold_answer& answer) {
   return name_if_complete();
 }
 
+hold_decisions hold_rule::on_shard_versions(const std::vector<uint64_t>& versions) {
+  if (phase_ != phase::named || std::ranges::count(versions, stop_version_ + 1) == 0)
+    return {};
+  return {stop_at{++stop_version_}};
+}
+
 std::vector<std::string> hold_rule::missing() const {
   std::vector<std::string> result;
   if (phase_ != phase::holding)

@@ -31,6 +31,9 @@
 // their way, or for a process that joins, as it would without a stop. A lesser version would be no
 // way out: a shard at T no longer has the optimizer's state of T - 1.
 //
+// A shard that is at T + 1 when it hears of T reports no row of T, though it keeps that version: then T + 1 is named in its
+// place. Members compute step T by that horizon, so all reach it; nobody outside has a span of it, so none passes it.
+//
 // A loss after T was named changes none of this within the term. A new term starts from a complete
 // checkpoint; that may have been at T + 1, and then T + 1 is named in its place.
 
@@ -81,6 +84,8 @@ public:
   hold_decisions on_view(const cluster_view& view);
   /// A member holds. Of another view, or from a member that was not asked: ignored.
   hold_decisions on_held(const hold_answer& answer);
+  /// A process of the view has shards at these versions, in the view's term.
+  hold_decisions on_shard_versions(const std::vector<uint64_t>& versions);
 
   enum class phase : uint8_t { running, holding, named };
   phase state() const { return phase_; }

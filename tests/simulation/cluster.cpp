@@ -145,7 +145,7 @@ std::optional<failure> cluster::boot_director() {
   options.membership.min_nodes = 1; // some are switched on late, or never
   options.membership.settle = options_.join_timeout;
   options.membership.links_first = true;
-  options.speeds = {milliseconds{50}, 2, milliseconds{100}, milliseconds{1'000}};
+  options.membership.speeds = {milliseconds{50}, 2, milliseconds{100}, milliseconds{1'000}};
   options.exchange = options_.exchange;
   options.membership.lost_after =
     std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);

@@ -57,7 +57,7 @@ public:
     const auto& name = options_.expected[i].name;
     const auto& peer = options_.expected[what.more % lives_.size()].name;
     const auto life = lives_[i] - what.more % 2;
-    switch (what.kind % 14) {
+    switch (what.kind % 16) {
     case 0:
     case 1:
     case 2:
@@ -83,6 +83,8 @@ public:
     case 11:
       return say(name, what.more);
     case 12:
+      return share(what.more);
+    case 13:
       return take(rule_->on_term_seen(persisted_ > 0 ? persisted_ - 1 : 0));
     default:
       return take(rule_->on_tick(now_));
@@ -122,6 +124,19 @@ private:
     if (news.has_version)
       newcomers_.erase(name);
     take(rule_->on_fitness(name, news, now_));
+  }
+
+  /// Slices go by drawn speeds, which some replicas do not have, and maybe one is tried.
+  void share(unsigned more) {
+    speed_wish wish;
+    for (const auto& one : options_.expected)
+      for (size_t i = 0; i < one.replica_count; ++i, more = more * 5 + 1)
+        if (more % 4 > 0)
+          wish.speeds[{one.name, i}] = more % 7 + 0.1;
+    if (more % 3 == 0)
+      wish.tried = {options_.expected[more % lives_.size()].name, 0};
+    goes_by_speed_ = !wish.speeds.empty();
+    take(rule_->on_speeds(wish, "speeds"));
   }
 
   void take(const membership_decisions& decisions) {
@@ -257,7 +272,8 @@ private:
                           : own < holders.slices.size() ? holders.slices[own]
                                                         : index_range{};
       RC_ASSERT((place.slices.empty() || slices.contains(place.slices)));
-      RC_ASSERT(place.slices.size() <= (slices.size() + counts[own] - 1) / counts[own]);
+      RC_ASSERT(goes_by_speed_ ||
+                place.slices.size() <= (slices.size() + counts[own] - 1) / counts[own]);
     }
   }
 
@@ -295,6 +311,7 @@ private:
   uint64_t checkpoint_ = 0;
   std::optional<cluster_view> last_;
   std::set<std::string> newcomers_;
+  bool goes_by_speed_ = false;
   size_t views_ = 0;
   size_t terms_ = 0;
   bool ended_ = false;

@@ -32,7 +32,7 @@ struct run {
   moment now() const { return moment{std::chrono::milliseconds{std::lround(1000 * seconds)}}; }
 
   /// A second of training with a report of each; what the rule wants then.
-  std::optional<replica_speeds> second() {
+  std::optional<speed_wish> second() {
     double step = 0;
     for (size_t i = 0; i < 2; ++i)
       step = std::max(step, static_cast<double>(view.replicas[i].slices.size()) / speeds[i]);
@@ -53,7 +53,7 @@ struct run {
   std::optional<int> moves_within(int most) {
     for (int i = 1; i <= most; ++i)
       if (const auto wish = second()) {
-        view = place_again(view, view.members, 8, {}, {}, {}, *wish);
+        view = place_again(view, view.members, 8, {}, {}, {{}, wish->speeds, *wish});
         return i;
       }
     return std::nullopt;
@@ -101,13 +101,22 @@ TEST(speed_rule, a_move_that_brings_nothing_is_undone_and_tried_ever_more_seldom
   }
 }
 
-TEST(speed_rule, one_without_slices_is_tried_again) {
+TEST(speed_rule, one_without_slices_is_tried_with_one_for_a_few_steps_ever_more_seldom) {
   run x;
   x.speeds = {800, 20};
   ASSERT_TRUE(x.moves_within(60));
   EXPECT_EQ(x.slices_of(1), 0u);
+  for (const int wait : {55, 115, 235, 475, 595, 595}) {
+    EXPECT_FALSE(x.moves_within(wait));
+    ASSERT_TRUE(x.moves_within(10));
+    EXPECT_EQ(x.slices_of(1), 1u);
+    ASSERT_TRUE(x.moves_within(3));
+    EXPECT_EQ(x.slices_of(1), 0u) << "it is slow still";
+  }
   x.speeds = {800, 800};
-  ASSERT_TRUE(x.moves_within(120));
+  ASSERT_TRUE(x.moves_within(610));
+  EXPECT_EQ(x.slices_of(1), 1u);
+  ASSERT_TRUE(x.moves_within(3));
   EXPECT_EQ(x.slices_of(1), 4u);
   EXPECT_FALSE(x.moves_within(200));
 }

@@ -105,5 +105,18 @@ TEST(hold_rule, once_named_it_is_said_again_and_rises_with_a_start_beyond_it_onl
   EXPECT_EQ(rule.on_stop_requested(), hold_decisions{});
 }
 
+TEST(hold_rule, a_shard_that_has_passed_the_named_version_moves_it_by_one) {
+  auto rule = holding();
+  EXPECT_EQ(rule.on_shard_versions({9}), hold_decisions{}) << "nothing is named yet";
+  rule.on_held({"a", {1, 1}, 5, {}});
+  rule.on_held({"b", {1, 1}, 0, {}});
+  rule.on_held({"s", {1, 1}, 0, {5}});
+  EXPECT_EQ(rule.on_shard_versions({4, 5}), hold_decisions{});
+  EXPECT_EQ(rule.on_shard_versions({7}), hold_decisions{}) << "that cannot be";
+  EXPECT_EQ(rule.on_shard_versions({5, 6}), (hold_decisions{stop_at{6}}));
+  EXPECT_EQ(rule.on_shard_versions({6, 6}), hold_decisions{});
+  EXPECT_EQ(rule.on_view(view_of(1, 2)), (hold_decisions{stop_at{6}}));
+}
+
 } // namespace
 } // namespace troupe::hold_rule_test
