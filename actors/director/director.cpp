@@ -113,6 +113,7 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
   auto& tensors = parts_->tensors;
   auto& membership = parts_->membership;
   auto& training = parts_->training;
+  auto& announcer = parts_->announcer;
   context_.self->set_down_handler([&](const caf::down_msg& news) { membership.on_down(news); });
   context_.self->delayed_send(context_.self, director_tick_interval, atom::tick_v);
   return {
@@ -126,7 +127,7 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
     },
     [&](const node_report& news) {
       membership.on_report(news);
-      training.on_report_of(news.name);
+      training.stop_at_named(announcer.on_report_of(news.name));
     },
     [&](const training_report& news) { training.on_report(news); },
     [&](const evaluation& news) { training.on_evaluation(news); },
@@ -140,7 +141,7 @@ director_actor::behavior_type director_state::make_behavior(const director_optio
     [&](const sent_credit& news) { tensors.on_credit(news); },
     [&](const sent_stamp& news) { tensors.on_stamp(news); },
     [&](const shard_numbers& news) { tensors.on_numbers(news); },
-    [&](const hold_answer& news) { training.on_held(news); },
+    [&](const hold_answer& news) { training.stop_at_named(announcer.on_held(news)); },
     [&](atom::pull) { return training.pull(); },
     [this](atom::tick) { on_tick(); },
   };
@@ -210,7 +211,8 @@ training_status run_status::status() const {
   status.still = context_.begin && !context_.finished ? seconds_of(now - watch_.moved()) : 0;
   status.job_sha256 = context_.options.job_sha256;
   status.view = membership_.view_for_people();
-  static_cast<recovery_figures&>(status) = membership_.recovery();
+  static_cast<recovery_figures&>(status) =
+    context_.finished ? static_cast<recovery_figures>(training_.result()) : membership_.recovery();
   if (is_still(now))
     status.late = holding_up(roster_.heard(context_.view, now));
   for (const auto& node : context_.options.membership.expected)

@@ -81,12 +81,11 @@ run_announcer::named_version run_announcer::on_held(const hold_answer& news) {
   return exists ? carry_out(hold_.on_held(news)) : std::nullopt;
 }
 
-// As above: a version beyond the last has no shard.
-run_announcer::named_version
-run_announcer::on_shard_versions(const std::vector<uint64_t>& versions) {
-  const auto last = context_.options.rule.plan.last_version();
-  const bool exist = std::ranges::all_of(versions, [=](auto x) { return x <= last; });
-  return exist ? carry_out(hold_.on_shard_versions(versions)) : std::nullopt;
+run_announcer::named_version run_announcer::on_report_of(const std::string& process) {
+  const auto* said = roster_.find(process);
+  const bool counts =
+    said && said->news.view.term == context_.term() && context_.view.find(process);
+  return counts ? carry_out(hold_.on_shard_versions(said->news.shard_versions)) : std::nullopt;
 }
 
 run_announcer::named_version run_announcer::carry_out(const hold_decisions& decisions) {

@@ -52,7 +52,8 @@ public:
   named_version on_stop();
   named_version on_view();
   named_version on_held(const hold_answer& news);
-  named_version on_shard_versions(const std::vector<uint64_t>& versions);
+  /// The roster has a report of this process.
+  named_version on_report_of(const std::string& process);
 
   const horizon_rule& horizon() const { return directive_.rule; }
   /// The number of the last request for figures.

@@ -115,11 +115,17 @@ void run_membership::on_report(const node_report& news) {
   roster_.sample_pace(context_.view, context_.options.membership.split, now);
   if (context_.options.on_clock && news.clock.directive_sent > 0)
     context_.options.on_clock(news.name, news.clock, nanoseconds_of(now));
-  recovery_.seconds_still += std::chrono::duration<double>(still_.add(news.gaps)).count();
-  std::vector<computed_slices> computed;
-  for (const auto& one : news.replicas)
-    computed.push_back(one.computed);
-  speeds_.on_report(found->second.who, computed, news.version().value_or(0), now);
+  if (first_term_)
+    recovery_.seconds_still += still_.add(news.gaps, *first_term_, context_.seconds_since_begin());
+  const auto place = context_.view.find(news.name);
+  if (place && context_.view.members[*place].incarnation == news.incarnation &&
+      news.view.term == context_.term()) {
+    std::vector<computed_slices> computed;
+    for (const auto& one : news.replicas)
+      computed.push_back(one.computed);
+    computed.resize(std::min(computed.size(), context_.view.members[*place].replica_count));
+    speeds_.on_report(found->second.who, computed, news.version().value_or(0), now);
+  }
   lost_.on_report(news.name, news.view, news.left, news.version());
   carry_out(rule_->on_fitness(news.name, how, now));
   for (const auto& peer : news.unreachable)
@@ -142,6 +148,7 @@ void run_membership::on_standstill(const std::string& why) {
 recovery_figures run_membership::recovery() const {
   auto result = recovery_;
   result.replicas_lost += roster_.replicas_lost();
+  result.seconds_elapsed += context_.seconds_since_begin();
   return result;
 }
 
@@ -188,7 +195,8 @@ void run_membership::carry_out(const publish& decision) {
   const auto made = context_.last_progress.version + recovery_.steps_again - begun_at_;
   recovery_.steps_again += undone;
   if (undone > 0)
-    recovery_.seconds_again += context_.seconds_since_begin() * static_cast<double>(undone) /
+    recovery_.seconds_again += std::max(context_.seconds_since_begin() - still_.seconds(), 0.0) *
+                               static_cast<double>(undone) /
                                static_cast<double>(std::max(made, undone));
   if (decision.restarts) {
     recovery_.rollbacks += first_term_ ? 1 : 0;

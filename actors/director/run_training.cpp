@@ -187,18 +187,6 @@ void run_training::on_not_finite(const not_finite_report& news) {
   carry_out(rule_.on_not_finite(divergence_of(news)));
 }
 
-void run_training::on_held(const hold_answer& news) {
-  if (!context_.finished)
-    stop_at_named(announcer_.on_held(news));
-}
-
-void run_training::on_report_of(const std::string& process) {
-  const auto* last = roster_.find(process);
-  if (!context_.finished && last && last->news.view.term == context_.term() &&
-      context_.view.find(process))
-    stop_at_named(announcer_.on_shard_versions(last->news.shard_versions));
-}
-
 void run_training::on_stop() {
   watch_.on_stop(context_.now());
   if (!context_.finished)
@@ -206,7 +194,7 @@ void run_training::on_stop() {
 }
 
 void run_training::stop_at_named(run_announcer::named_version version) {
-  if (version)
+  if (version && !context_.finished)
     carry_out(rule_.on_stop_named(*version));
 }
 

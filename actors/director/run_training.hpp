@@ -67,9 +67,8 @@ public:
   void on_evaluation(const evaluation& news);
   void on_hash(const span_hash& news);
   void on_not_finite(const not_finite_report& news);
-  void on_held(const hold_answer& news);
-  /// The roster has a report of this process.
-  void on_report_of(const std::string& process);
+  /// All hold, and the result is this version; nothing: it is not named yet.
+  void stop_at_named(run_announcer::named_version version);
   void on_stop();
   void on_view(const publish& news);
   void on_fetched(uint64_t version, const stored_tensor& parameters);
@@ -108,7 +107,6 @@ private:
   bool ends_without_checkpoint(const std::string& why);
   /// Takes history, rule and best version from the last checkpoint.
   void recall_checkpoint();
-  void stop_at_named(run_announcer::named_version version);
   void fetch(uint64_t version);
   void finish();
 

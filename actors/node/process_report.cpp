@@ -99,8 +99,10 @@ std::optional<uint64_t> process_report::version_here() const {
 }
 
 void process_report::note_version() {
-  if (!context_.takes_part() || context_.options.kept)
-    return;
+  const bool sees_versions = context_.takes_part() && !context_.options.kept &&
+                             (context_.gets_versions(*context_.me) || !spans_.all().empty());
+  if (!sees_versions)
+    return still_.restart();
   const auto now = version_here();
   if (!now || *now == seen_)
     return;

@@ -64,9 +64,10 @@ void synchronous_work::on_view(const cluster_view& before, size_t me_before) {
       context_.exchange->set_sources(tensor_kind::gradient, one.version, lane,
                                      gradient_sources(one.version, lane));
   const bool follows = context_.gets_versions(*context_.me);
-  if (!follows)
+  if (!follows) {
     context_.exchange->dismiss(tensor_kind::parameters, {});
-  else if (!follows_ || window_changed)
+    held_.reset(); // others go on, and it does not see them
+  } else if (!follows_ || window_changed)
     gather_from(std::nullopt);
   follows_ = follows;
   if (!actors_.have_begun() && follows)

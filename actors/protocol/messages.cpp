@@ -94,9 +94,9 @@ TROUPE_INSPECT(training_progress,
                      x.version, x.seconds, x.seconds_of_epoch, x.train_loss, x.train_accuracy,
                      x.finished_epoch, x.notice, x.rounds))
 
-TROUPE_INSPECT(recovery_figures,
-               plain(f, "troupe.recovery_figures", x.lives, x.views, x.joins, x.replicas_lost,
-                     x.rollbacks, x.steps_again, x.seconds_again, x.seconds_still))
+TROUPE_INSPECT(recovery_figures, plain(f, "troupe.recovery_figures", x.lives, x.views, x.joins,
+                                       x.replicas_lost, x.rollbacks, x.steps_again,
+                                       x.seconds_elapsed, x.seconds_again, x.seconds_still))
 
 TROUPE_INSPECT(training_finished,
                plain(f, "troupe.training_finished", x.version, x.reason, x.problem, x.failed,

@@ -169,6 +169,7 @@ void take_up_checkpoint(run_start& result, checkpoint_search search, const resol
   result.resume_from = std::move(search.newest);
   result.resume_from->recovery.steps_again += again;
   result.resume_from->recovery.seconds_again += seconds;
+  result.resume_from->recovery.seconds_elapsed += seconds;
 }
 
 } // namespace

@@ -13,6 +13,7 @@ std::string cluster_words(const cluster_plan& plan) {
   add_time("timeouts.heartbeat", plan.timeouts.heartbeat);
   add_time("timeouts.lost_after", plan.timeouts.lost_after);
   add_time("timeouts.join", plan.timeouts.join);
+  add_time("timeouts.settle", plan.timeouts.settle);
   for (const auto& node : plan.nodes)
     if (node.is_director)
       add("director", node.name);

@@ -23,7 +23,8 @@ membership_rule::membership_rule(membership_options options, moment now)
   : options_(std::move(options)),
     now_(now),
     members_(options_.expected.size()),
-    outside_(options_.links_first, options_.lost_after, options_.join_timeout),
+    outside_(options_.links_first, std::min(options_.lost_after, options_.join_timeout / 2),
+             readmission{2 * options_.lost_after, options_.join_timeout}),
     joined_at_(now),
     known_term_(options_.persisted_term),
     asked_term_(options_.persisted_term),
@@ -74,7 +75,7 @@ void membership_rule::admit_waiting(membership_decisions& out) {
 void membership_rule::follow_first(const std::string& name) {
   if (options_.links_first && phase_ == phase::running && options_.decider.empty() &&
       !options_.split.splits())
-    newcomers_[name] = false;
+    newcomers_[name] = {now_};
 }
 
 membership_decisions membership_rule::on_lost(const std::string& name, uint64_t incarnation,
@@ -123,7 +124,7 @@ membership_decisions membership_rule::on_fitness(const std::string& name, const 
   now_ = std::max(now_, now);
   outside_.on_fitness(name, news);
   if (const auto found = newcomers_.find(name); found != newcomers_.end() && news.has_version)
-    found->second = true;
+    found->second.has_version = true;
   return settle();
 }
 
@@ -272,6 +273,7 @@ void membership_rule::remove(size_t order, const std::string& why) {
   const auto& name = place->name;
   lost_lives_[name].insert(place->incarnation);
   newcomers_.erase(name);
+  std::erase_if(speeds_, [&](const auto& entry) { return entry.first.first == name; });
   std::erase_if(broken_, [&](const auto& entry) {
     return entry.first.first == name || entry.first.second == name;
   });

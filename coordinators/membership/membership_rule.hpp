@@ -250,8 +250,13 @@ private:
   std::map<size_t, size_t> stands_in_;         ///< order of a spare -> of the process it replaces
   std::map<std::string, std::set<uint64_t>> lost_lives_; ///< incarnations that are over
   outsiders outside_;
-  std::map<std::string, bool> newcomers_; ///< admitted within the term; true: with a version now
-  moment joined_at_{};                    ///< when a process came last
+  struct newcomer {
+    moment since;
+    bool has_version = false;
+    friend bool operator==(const newcomer&, const newcomer&) = default;
+  };
+  std::map<std::string, newcomer> newcomers_; ///< admitted within the term, without slices
+  moment joined_at_{};                        ///< when a process came last
   std::map<link, broken_link> broken_;
   replica_speeds speeds_;
   std::optional<speed_wish> wish_; ///< for the next view

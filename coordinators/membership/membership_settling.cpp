@@ -72,8 +72,10 @@ membership_decisions membership_rule::settle(membership_decisions out) {
 void membership_rule::start_if_due() {
   const auto missing = missing_names();
   const bool overdue = now_ - *lacking_since_ >= options_.join_timeout;
-  const bool has_settled =
-    options_.min_nodes && !is_too_few() && outside_.empty() && now_ - joined_at_ >= options_.settle;
+  const auto with_spares = std::min(present().size(), expected_count());
+  const bool has_settled = options_.min_nodes && outside_.empty() &&
+                           with_spares >= std::min(*options_.min_nodes, expected_count()) &&
+                           now_ - joined_at_ >= options_.settle;
   if (!missing.empty() && !overdue && !has_settled)
     return;
   why_.clear();
@@ -115,15 +117,21 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
 
 void membership_rule::publish_if_changed(membership_decisions& out) {
   auto members = present();
-  for (const auto& [name, has_version] : newcomers_)
-    if (has_version)
+  const auto caught_up = std::erase_if(newcomers_, [this](const auto& entry) {
+    const auto& [name, one] = entry;
+    const bool is_late = now_ - one.since >= options_.lost_after;
+    if (one.has_version)
       note(name + " has the newest version");
-  const auto caught_up = std::erase_if(newcomers_, [](const auto& entry) { return entry.second; });
+    else if (is_late)
+      note(name + " got no version in " + seconds_of(options_.lost_after) +
+           ", so training waits for it");
+    return one.has_version || is_late;
+  });
   const bool changes = members != view_->members || caught_up > 0 || wish_;
   if (!changes || !can_place(options_.split, options_.holders, members))
     return;
   slice_wishes wishes{{}, speeds_, std::exchange(wish_, std::nullopt)};
-  for (const auto& [name, has_version] : newcomers_)
+  for (const auto& [name, one] : newcomers_)
     wishes.newcomers.insert(name);
   announce(place_again(*view_, std::move(members), options_.slice_count, options_.split,
                        options_.holders, wishes),

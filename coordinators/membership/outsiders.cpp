@@ -16,16 +16,15 @@ void outsiders::on_fitness(const std::string& name, const fitness& news) {
   else
     hung_.erase(name);
   if (const auto found = those_.find(name); found != those_.end())
-    found->second.linked = news.linked;
+    found->second.linked = {news.linked.begin(), news.linked.end()};
 }
 
 std::vector<std::string> outsiders::missing_links(const outsider& one,
                                                   const std::vector<std::string>& members) const {
   std::vector<std::string> result;
   if (links_first_)
-    std::ranges::copy_if(members, std::back_inserter(result), [&](const std::string& name) {
-      return std::ranges::find(one.linked, name) == one.linked.end();
-    });
+    std::ranges::copy_if(members, std::back_inserter(result),
+                         [&](const std::string& name) { return !one.linked.contains(name); });
   return result;
 }
 

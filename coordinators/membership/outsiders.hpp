@@ -75,10 +75,9 @@ struct unlinked_process {
 
 class outsiders {
 public:
-  /// `patience`: a process without links is named after it, or admitted where it is needed. `stays_out_max`: of one that
-  /// was taken out again and again.
-  outsiders(bool links_first, milliseconds patience, milliseconds stays_out_max)
-    : links_first_(links_first), patience_(patience), readmission_(2 * patience, stays_out_max) {}
+  /// `patience`: a process without links is named after it, or admitted where it is needed.
+  outsiders(bool links_first, milliseconds patience, const readmission& later)
+    : links_first_(links_first), patience_(patience), readmission_(later) {}
 
   /// A process is linked, or joins anew.
   void add(const member& who, moment now) { those_[who.name] = {who, now}; }
@@ -99,8 +98,8 @@ private:
   struct outsider {
     member who;
     moment since;
-    std::vector<std::string> linked{}; ///< as it said last
-    bool is_named = false;             ///< as one without links
+    std::set<std::string> linked{}; ///< as it said last
+    bool is_named = false;          ///< as one without links
 
     friend bool operator==(const outsider&, const outsider&) = default;
   };

@@ -18,7 +18,10 @@ void speed_rule::on_report(const member& who, const std::vector<computed_slices>
   version_ = std::max(version_, version);
   for (size_t i = 0; i < replicas.size(); ++i) {
     auto& x = replicas_[{who.name, i}];
-    if (x.incarnation != who.incarnation || replicas[i].count < x.last.count)
+    if (replicas[i].time < x.last.time.zero())
+      continue; // no clock says so
+    if (x.incarnation != who.incarnation || replicas[i].count < x.last.count ||
+        replicas[i].time < x.last.time)
       x = {who.incarnation, replicas[i], replicas[i], 0, now};
     x.last = replicas[i];
   }
@@ -42,9 +45,13 @@ bool speed_rule::is_long_enough(moment now) const {
                 : steps >= options_.steps_min && time >= options_.window;
 }
 
-replica_speeds speed_rule::measure(moment now) {
+replica_speeds speed_rule::measure(const cluster_view& view, moment now) {
   replica_speeds result;
-  for (auto& [name, x] : replicas_) {
+  for (const auto& place : view.replicas) {
+    const auto found = replicas_.find({view.members[place.member].name, place.index});
+    if (found == replicas_.end())
+      continue;
+    auto& x = found->second;
     const auto count = x.last.count - x.before.count;
     const auto time = std::chrono::duration<double>(x.last.time - x.before.time).count();
     if (count > 0 && time > 0) {
@@ -52,7 +59,7 @@ replica_speeds speed_rule::measure(moment now) {
       x.measured = now;
     }
     if (x.speed > 0)
-      result[name] = x.speed;
+      result[found->first] = x.speed;
   }
   return result;
 }
@@ -60,12 +67,14 @@ replica_speeds speed_rule::measure(moment now) {
 std::optional<replica_key> speed_rule::trial(const cluster_view& view, moment now) {
   std::optional<replica_key> result;
   bool all_compute = true;
+  const bool one_can_give = std::ranges::any_of(
+    view.replicas, [](const replica_place& place) { return place.slices.size() > 1; });
   for (const auto& place : view.replicas) {
     if (!place.slices.empty())
       continue;
     all_compute = false;
     const auto x = replicas_.find({view.members[place.member].name, place.index});
-    if (!result && x != replicas_.end() && now - x->second.measured >= trial_wait_)
+    if (!result && one_can_give && x != replicas_.end() && now - x->second.measured >= trial_wait_)
       result = x->first;
   }
   trial_wait_ = all_compute ? trial_wait_min()
@@ -77,7 +86,9 @@ std::optional<replica_key> speed_rule::trial(const cluster_view& view, moment no
 std::optional<speed_wish> speed_rule::due(const cluster_view& view, moment now) {
   if (std::exchange(view_, view.id) != view.id) {
     window_.reset();
+    seen_at_.reset();
     version_ = 0; // a roll-back may have undone it
+    tries_ = tries_ && is_next(view.id, tried_in_);
   }
   if (!window_) {
     if (version_ > 0)
@@ -87,7 +98,7 @@ std::optional<speed_wish> speed_rule::due(const cluster_view& view, moment now) 
   if (!is_long_enough(now))
     return std::nullopt;
   const auto pace_now = steps_per_second(now);
-  const auto speeds = measure(now);
+  const auto speeds = measure(view, now);
   begin_window(now);
   if (std::exchange(tries_, false))
     return speed_wish{in_force_ = speeds};
@@ -108,6 +119,7 @@ std::optional<speed_wish> speed_rule::due(const cluster_view& view, moment now) 
   }
   const auto tried = trial(view, now);
   tries_ = tried.has_value();
+  tried_in_ = view.id;
   return tried ? std::optional{speed_wish{in_force_ = speeds, tried}} : std::nullopt;
 }
 

@@ -73,7 +73,7 @@ private:
   double steps_per_second(moment now) const;
   bool is_long_enough(moment now) const;
   /// Speeds of the window, or from before for those that computed nothing in it.
-  replica_speeds measure(moment now);
+  replica_speeds measure(const cluster_view& view, moment now);
   /// A replica that had no slices for long; nothing: there is none.
   std::optional<replica_key> trial(const cluster_view& view, moment now);
 
@@ -92,6 +92,7 @@ private:
   std::optional<move> move_;
   replica_speeds in_force_;
   bool tries_ = false;      ///< a replica has one slice, to be measured
+  view_number tried_in_;    ///< the view before
   milliseconds trial_wait_; ///< since it was measured last
   moment not_before_{};     ///< no move earlier
   milliseconds wait_;       ///< after a move that brought nothing

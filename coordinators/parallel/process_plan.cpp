@@ -153,8 +153,10 @@ private:
 
   uint64_t parameters(size_t from, size_t to) {
     uint64_t result = 0;
+    const bool by_slices = is_split() || work_.resolved.parallel.sharded;
+    const bool gets_versions = by_slices ? work_.view.computes(to) : work_.view.follows(to);
     for (const auto& span : at(from).spans)
-      if (!span.empty() && work_.view.computes(to))
+      if (!span.empty() && gets_versions)
         result += common_elements(windows_[to], span);
     return result;
   }

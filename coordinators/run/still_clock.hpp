@@ -35,14 +35,21 @@ public:
 
   /// A version is there. `is_judged`: the one before it was not evaluated.
   void on_version(uint64_t term, uint64_t version, moment now, bool is_judged) {
-    if (const auto before = std::exchange(last_, now)) {
-      const auto gap = now - *before;
-      const auto much = 3 * usual_.value_or(gap);
-      if (is_judged && gap - much >= shortest_gap)
-        add({term, version, std::chrono::duration_cast<milliseconds>(gap - much)});
-      usual_ = usual_ ? *usual_ + (std::min(gap, much) - *usual_) / 16 : gap;
+    const auto before = std::exchange(last_, now);
+    if (!before)
+      return;
+    const auto gap = now - *before;
+    if (seen_ < seen_min) {
+      ++seen_;
+      usual_ = std::max(usual_, gap);
+      return;
     }
+    if (is_judged && gap - 3 * usual_ >= shortest_gap)
+      add({term, version, std::chrono::duration_cast<milliseconds>(gap - 3 * usual_)});
+    usual_ += (std::min(gap, 3 * usual_ + shortest_gap) - usual_) / 16;
   }
+  /// The process is out of the run, or gets no versions: what it does not see is no gap.
+  void restart() { *this = {}; }
 
   /// Newest last.
   const std::vector<still_gap>& gaps() const { return gaps_; }
@@ -54,35 +61,57 @@ private:
     gaps_.push_back(gap);
   }
 
+  static constexpr int seen_min = 16; ///< gaps: of these the longest is the first usual one
+
   std::optional<moment> last_;
-  std::optional<moment::duration> usual_;
+  moment::duration usual_{0};
+  int seen_ = 0;
   std::vector<still_gap> gaps_;
 };
 
 /// Gaps that several processes tell of, again and again, each counted once.
 class still_total {
 public:
-  /// Time that is not counted yet.
-  milliseconds add(const std::vector<still_gap>& gaps) {
+  /// Seconds that are not counted yet, of terms from `first_term` on. No gap is longer than `elapsed`, in seconds.
+  double add(const std::vector<still_gap>& gaps, uint64_t first_term, double elapsed) {
     milliseconds result{0};
-    for (const auto& gap : gaps) {
-      milliseconds counted{0}; // processes are within a step of each other
-      for (const auto version : {gap.version - 1, gap.version, gap.version + 1})
-        if (const auto found = counted_.find({gap.term, version}); found != counted_.end())
-          counted = std::max(counted, found->second);
-      if (gap.length <= counted)
-        continue;
-      result += gap.length - counted;
-      counted_[{gap.term, gap.version}] = gap.length;
-      if (counted_.size() > known_max)
-        counted_.erase(counted_.begin());
-    }
-    return result;
+    const auto count = std::min(gaps.size(), still_clock::kept_max);
+    for (size_t i = gaps.size() - count; i < gaps.size(); ++i)
+      if (const auto& gap = gaps[i]; gap.term >= first_term && in_seconds(gap.length) <= elapsed)
+        result += add(gap);
+    total_ += in_seconds(result);
+    return in_seconds(result);
   }
+  /// All that were counted.
+  double seconds() const { return total_; }
 
 private:
   static constexpr size_t known_max = 1024;
-  std::map<std::pair<uint64_t, uint64_t>, milliseconds> counted_; ///< by term and version
+  using place = std::pair<uint64_t, uint64_t>; ///< term, version
+
+  static double in_seconds(milliseconds time) {
+    return std::chrono::duration<double>(time).count();
+  }
+
+  milliseconds add(const still_gap& gap) {
+    const place at{gap.term, gap.version};
+    milliseconds counted{0}; // processes are within a step of each other
+    for (const auto version : {gap.version - 1, gap.version, gap.version + 1})
+      if (const auto found = counted_.find({gap.term, version}); found != counted_.end())
+        counted = std::max(counted, found->second);
+    if (gap.length <= counted || at <= forgotten_)
+      return milliseconds{0};
+    counted_[at] = gap.length;
+    if (counted_.size() > known_max) {
+      forgotten_ = counted_.begin()->first;
+      counted_.erase(counted_.begin());
+    }
+    return gap.length - counted;
+  }
+
+  std::map<place, milliseconds> counted_;
+  place forgotten_{}; ///< this one, and those before
+  double total_ = 0;
 };
 
 } // namespace troupe

@@ -97,7 +97,7 @@ void each_summary_figure(Run& x, Function f) {
   f("spans_by_node", x.spans_by_node);
   f("steps_executed", x.steps_executed);
   each_recovery_figure(x, f);
-  f("goodput", x.goodput(x.seconds));
+  f("goodput", x.goodput());
   f("left_out", x.left_out, none_is::left_out);
   f("bytes_sent", x.bytes_sent());
   f("bytes_by_kind", x.bytes_by_kind);

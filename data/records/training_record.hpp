@@ -7,6 +7,7 @@
 #include "models/metrics/metric.hpp"
 #include "models/training/round_record.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -88,13 +89,14 @@ struct recovery_figures {
   uint64_t rollbacks = 0;
   uint64_t steps_again =
     0; ///< undone by roll-backs, and by a director's end as far as the history knew
-  double seconds_again = 0; ///< that these took when they were done first
-  double seconds_still = 0; ///< in which a cluster did no step, beyond three usual ones each time
+  double seconds_elapsed = 0; ///< since training began, the time between lives left out
+  double seconds_again = 0;   ///< that the undone steps took when they were done first
+  double seconds_still = 0;   ///< in which a cluster did no step, beyond three usual ones each time
 
-  /// The share of a run's time, over all lives, that brought it on.
-  double goodput(double seconds) const {
-    const auto lost = seconds_again + seconds_still;
-    return seconds > 0 && lost < seconds ? 1 - lost / seconds : seconds > 0 ? 0 : 1;
+  /// The share of the elapsed time that brought the run on.
+  double goodput() const {
+    const auto lost = std::min(seconds_again + seconds_still, seconds_elapsed);
+    return seconds_elapsed > 0 ? 1 - lost / seconds_elapsed : 1;
   }
 
   friend bool operator==(const recovery_figures&, const recovery_figures&) = default;
@@ -109,6 +111,7 @@ void each_recovery_figure(Recovery& x, Function f) {
   f("replicas_lost", x.replicas_lost);
   f("rollbacks", x.rollbacks);
   f("steps_again", x.steps_again);
+  f("seconds_elapsed", x.seconds_elapsed);
   f("seconds_again", x.seconds_again);
   f("seconds_still", x.seconds_still);
 }

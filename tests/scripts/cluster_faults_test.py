@@ -124,8 +124,10 @@ class Faults(EqualRuns):
         self.assertLessEqual(result["steps_executed"] - result["steps"],
                              (result["rollbacks"] + lives - 1) * 2 * CHECKPOINT_STEPS)
         self.assertEqual(result["steps_again"] > 0, result["seconds_again"] > 0, result)
-        lost = (result["seconds_again"] + result["seconds_still"]) / result["seconds"]
+        lost = (result["seconds_again"] + result["seconds_still"]) / result["seconds_elapsed"]
         self.assertAlmostEqual(result["goodput"], max(0, 1 - lost), 6)
+        self.assertLessEqual(lost, 1, result)
+        self.assertGreaterEqual(result["seconds_elapsed"] * 1.01, result["seconds"] * (lives == 1), result)
 
     def play(self, placement, fault, lives=1, kind=None, lost_after=LOST_AFTER):
         """Result and cluster of a run that the fault befell in time."""

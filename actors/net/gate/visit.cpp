@@ -155,7 +155,7 @@ ordered_json object_of(const training_status& x) {
                       {"behind", ordered_json::array()},
                       {"nodes", ordered_json::array()}};
   each_recovery_figure(x, [&](const char* name, auto value) { result[name] = value; });
-  result["goodput"] = x.goodput(x.seconds);
+  result["goodput"] = x.goodput();
   if (!x.figures.left_out.empty())
     result["left_out"] = x.figures.left_out;
   traffic wire;

@@ -35,6 +35,7 @@ training_status some_status() {
   x.steps_again = 12;
   x.lives = 2;
   x.joins = 3;
+  x.seconds_elapsed = 3.25;
   x.seconds_again = 0.25;
   x.seconds_still = 0.4;
   x.late = {{"right", {"gradients of step 412, slices 2-3"}, milliseconds{3200}}};

@@ -490,5 +490,17 @@ TEST(membership_rule, begins_without_the_missing_when_nobody_has_come_for_a_whil
   EXPECT_EQ(reason_of(decisions[0]), "starting without a: nobody came for 50 ms");
 }
 
+TEST(spare, counts_among_those_that_are_enough_to_begin_with) {
+  auto options = two_and_two();
+  options.expected.push_back({"x", 0, 0});
+  options.min_nodes = 4;
+  options.settle = milliseconds{50};
+  membership_rule rule{options, at(0)};
+  for (const auto& who : {replica("b"), shard("s"), shard("t"), member{"x", 1, 0, 0}})
+    rule.on_joined(who, at(0));
+  EXPECT_EQ(texts_of(rule.on_tick(at(49))), texts{});
+  EXPECT_EQ(texts_of(rule.on_tick(at(50))), (texts{"persist 1"}));
+}
+
 } // namespace
 } // namespace troupe::membership_rule_test

@@ -91,6 +91,17 @@ TEST(newcomer, who_alone_can_compute_gets_slices_at_once_and_waits_for_links_not
   EXPECT_EQ(texts_of(rule.on_tick(at(120))), (texts{"view 1.4 from 0: b r0..4, s s0..1, t s1..2"}));
 }
 
+TEST(newcomer, one_that_gets_no_version_is_waited_for_after_a_while) {
+  auto rule = running_with_links();
+  rule.on_lost("b", 1, at(10));
+  rule.on_joined(replica("b", 2), at(20));
+  rule.on_fitness("b", linked_with({"a", "s", "t"}), at(21));
+  EXPECT_EQ(texts_of(rule.on_tick(at(120))), texts{});
+  const auto decisions = rule.on_tick(at(121));
+  EXPECT_EQ(texts_of(decisions), (texts{"view 1.4 from 0: a r0..2, b r2..4, s s0..1, t s1..2"}));
+  EXPECT_EQ(reason_of(decisions[0]), "b got no version in 100 ms, so training waits for it");
+}
+
 TEST(newcomer, of_two_newcomers_with_slices_the_one_with_a_version_gets_all) {
   auto rule = running_with_links();
   rule.on_lost("a", 1, at(10));

@@ -121,6 +121,12 @@ TEST(speed_rule, one_without_slices_is_tried_with_one_for_a_few_steps_ever_more_
   EXPECT_FALSE(x.moves_within(200));
 }
 
+TEST(speed_rule, nobody_is_tried_where_nobody_has_two_slices) {
+  run x;
+  x.view.replicas = {{0, 0, {0, 1}}, {1, 0, {1, 1}}};
+  EXPECT_FALSE(x.moves_within(2'000));
+}
+
 TEST(speed_rule, what_another_life_or_term_computed_is_no_measurement) {
   run x;
   x.speeds = {800, 270};

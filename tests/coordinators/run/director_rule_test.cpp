@@ -408,6 +408,17 @@ TEST(director_stop, a_version_that_is_named_again_replaces_the_one_before) {
   EXPECT_EQ(rule.on_stop_named(4), decisions{}) << "after the end";
 }
 
+TEST(director_stop, no_row_is_waited_for_of_a_version_that_was_named_and_passed) {
+  auto rule = begun({.test_row_count = two_chunks});
+  rule.on_trained(2, train);
+  evaluate(rule, 2);
+  stop_at(rule, 3);
+  EXPECT_EQ(rule.on_trained(3, train), decisions{}) << "its evaluation will not come";
+  EXPECT_EQ(rule.on_stop_named(5), decisions{up_to(5)});
+  EXPECT_EQ(rule.on_trained(4, train), decisions{});
+  EXPECT_NE(evaluate(rule, 4), decisions{});
+}
+
 TEST(director_stop, the_last_version_is_evaluated_though_the_timeline_does_not_ask) {
   auto rule = begun({.test_row_count = two_chunks});
   stop_at(rule, 1);
