@@ -78,6 +78,16 @@ TEST(node, who_comes_in_the_middle_of_a_term_wants_all_of_what_there_is) {
   EXPECT_EQ(run.replica.views[0].start_version, 7u);
 }
 
+TEST(node, who_has_no_version_yet_answers_a_hold_without_its_replicas) {
+  played_node run;
+  auto later = played_node::both(1, 2, 4);
+  later.shards = {{1, 0, {0, 1}}, {1, 1, {1, 2}}};
+  run.tell(later);
+  run.tell(hold_request{1, 5});
+  EXPECT_TRUE(run.replica.rounds.empty());
+  EXPECT_EQ(run.director.holds, (std::vector{hold_answer{"here", {1, 2}, 0, {}}}));
+}
+
 TEST(node, an_older_view_changes_nothing) {
   played_node run;
   run.begin(2);
