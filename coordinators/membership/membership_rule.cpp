@@ -73,7 +73,10 @@ void membership_rule::admit_waiting(membership_decisions& out) {
 }
 
 void membership_rule::follow_first(const std::string& name) {
-  if (options_.links_first && phase_ == phase::running && options_.decider.empty() &&
+  const auto here = present();
+  const bool computes = std::ranges::any_of(
+    here, [&](const member& who) { return who.name == name && who.replica_count > 0; });
+  if (computes && options_.links_first && phase_ == phase::running && options_.decider.empty() &&
       !options_.split.splits())
     newcomers_[name] = {now_};
 }

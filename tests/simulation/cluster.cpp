@@ -219,10 +219,11 @@ void cluster::boot_process(size_t index, size_t lacking) {
   };
   options.checkpoint_every = options_.disk ? checkpoint_every_of(job_.resolved) : 0;
   options.hooks = std::make_shared<test_hooks>(options_.hooks);
-  options.hooks->slice_time = [index, count = std::make_shared<size_t>(0)] {
-    const bool is_slow = (++*count / slices_of_one_speed + index) % 3 == 0;
-    return milliseconds{is_slow ? 10 : 1};
-  };
+  if (options_.speeds_change)
+    options.hooks->slice_time = [index, count = std::make_shared<size_t>(0)] {
+      const bool is_slow = (++*count / slices_of_one_speed + index) % 3 == 0;
+      return milliseconds{is_slow ? 10 : 1};
+    };
   options.lost_patience = 2 * std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);
   options.exchange = options_.exchange;
   world_.act_on(machine, [&] {

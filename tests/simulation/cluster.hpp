@@ -55,6 +55,7 @@ struct cluster_options {
   duration clock_ahead{0};              ///< of the director's wall clock: it is another day
   std::string
     record; ///< file on the parameter server's disk that gets an asynchronous run's decisions
+  bool speeds_change = true; ///< replicas say so, and slices move
   test_hooks hooks;
   exchange_options exchange;
 };

@@ -369,6 +369,7 @@ TEST(cluster, says_a_view_once_to_who_has_it) {
   for (const char* name : {"a", "b", "c"})
     options.machines.push_back({name});
   options.wires.interfaces = interface_options{.latency = 20ms};
+  options.speeds_change = false;
   cluster all{here, prepared, options};
   size_t heard = 0;
   all.on_view = [&](const cluster_view&) { ++heard; };

@@ -102,6 +102,16 @@ TEST(newcomer, one_that_gets_no_version_is_waited_for_after_a_while) {
   EXPECT_EQ(reason_of(decisions[0]), "b got no version in 100 ms, so training waits for it");
 }
 
+TEST(newcomer, one_without_replicas_is_not_waited_for) {
+  auto rule = running_with_links();
+  rule.on_lost("t", 1, at(10));
+  rule.on_term_persisted(2);
+  rule.on_joined(shard("t", 2), at(20));
+  EXPECT_EQ(texts_of(rule.on_fitness("t", linked_with({"a", "b", "s"}), at(21))),
+            (texts{"view 2.2 from 0: a r0..2, b r2..4, s s0..2, t"}));
+  EXPECT_EQ(texts_of(rule.on_tick(at(900))), texts{});
+}
+
 TEST(newcomer, of_two_newcomers_with_slices_the_one_with_a_version_gets_all) {
   auto rule = running_with_links();
   rule.on_lost("a", 1, at(10));

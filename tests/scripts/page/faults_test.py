@@ -25,7 +25,7 @@ SHAPES = [(1, 1), (1, 1), (1, 1), (1, 1)]
 # What has another value with every question, and the job's name, which the page has beside it.
 MOVING = {"job", "seconds", "still_seconds", "seconds_left", "steps_per_second", "samples_per_second",
           "last_heard_seconds", "waits_for", "explanation", "behind", "bytes_per_second", "late_seconds",
-          "writes_for_seconds", "works_at", "slow"}
+          "writes_for_seconds", "works_at", "slow", "seconds_elapsed", "goodput"}
 
 
 class Director:
