@@ -84,6 +84,10 @@ void process_report::on_started() {
 
 // A view that comes before the last one's state was here changes nothing.
 void process_report::on_view() {
+  const bool saw_versions =
+    context_.takes_part() && (context_.gets_versions(*context_.me) || !spans_.all().empty());
+  if (!saw_versions) // what it did not see is no gap
+    still_.restart();
   if (!context_.takes_part())
     left_.reset();
   if (!context_.takes_part() || !spans_.has_started())
@@ -99,10 +103,8 @@ std::optional<uint64_t> process_report::version_here() const {
 }
 
 void process_report::note_version() {
-  const bool sees_versions = context_.takes_part() && !context_.options.kept &&
-                             (context_.gets_versions(*context_.me) || !spans_.all().empty());
-  if (!sees_versions)
-    return still_.restart();
+  if (context_.options.kept || !context_.takes_part())
+    return;
   const auto now = version_here();
   if (!now || *now == seen_)
     return;

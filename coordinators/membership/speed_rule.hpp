@@ -99,7 +99,7 @@ private:
   view_number view_;        ///< in which the window began
 };
 
-/// "left 1, up 0.1": processes' speeds, the fastest being 1.
+/// "left 1.00, up 0.10": processes' speeds, the fastest being 1.
 std::string words_of(const replica_speeds& speeds);
 
 } // namespace troupe

@@ -357,6 +357,7 @@ struct lonely_links {
   caf::actor_system_config config;
   caf::actor_system system{config};
   std::shared_ptr<std::vector<std::string>> ends = std::make_shared<std::vector<std::string>>();
+  std::shared_ptr<std::vector<std::string>> dialled = std::make_shared<std::vector<std::string>>();
   process_observer observer = system.spawn(observe, ends);
   local_links_actor there = system.spawn<caf::detached>(links, options());
 
@@ -364,12 +365,27 @@ struct lonely_links {
     gate_calls calls{[](uint64_t, const verdict&) {},
                      [](uint64_t, const std::string&) {},
                      [](const std::string&) {},
-                     [](const std::string&) {},
+                     [names = dialled](const std::string& name) { names->push_back(name); },
                      [](uint64_t) {},
                      [](const verdict&) {}};
     return {test::three_nodes(), "b", std::move(calls), observer};
   }
 };
+
+TEST(links, who_is_said_to_be_there_is_dialled_now) {
+  lonely_links x;
+  {
+    caf::scoped_actor director{x.system};
+    director->send(x.there, atom::join_v, std::string{"a"});
+    director->request(x.there, std::chrono::seconds{30}, caf::ping_atom_v)
+      .receive([](caf::pong_atom) {},
+               [](const caf::error& why) { ADD_FAILURE() << to_string(why); });
+    EXPECT_EQ(*x.dialled, std::vector<std::string>{"a"});
+    director->send_exit(x.there, caf::exit_reason::user_shutdown);
+    director->send_exit(x.observer, caf::exit_reason::user_shutdown);
+  }
+  x.system.await_all_actors_done();
+}
 
 TEST(links, a_farewell_counts_from_the_director_alone) {
   lonely_links x;
