@@ -39,7 +39,7 @@
 // members wait in a circle: a new term breaks it.
 //
 // Where a model is split over groups of replicas, any replica can carry any partition
-// (view_placement.cpp). So training stops only when there are fewer replicas than a group has: then no
+// (group_mending.hpp). So training stops only when there are fewer replicas than a group has: then no
 // view is published and no term begins, as without any replica. Where rows have holders, the same is so while nobody
 // present has the rows of some holding; and a spare stands in for who has what it has.
 //

@@ -7,7 +7,7 @@
 // of this is done holding by holding, among the replicas that have its rows. Where a
 // model is split, groups own the slices. When a term begins replicas are, in order of members, the
 // ranks of the grid (grid.hpp): as many groups as are whole, the rest are spares. Within a term
-// groups are mended (view_placement.cpp).
+// groups are mended (group_mending.hpp).
 
 #pragma once
 
