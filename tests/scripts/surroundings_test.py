@@ -220,16 +220,17 @@ class Surroundings(CommandTest):
                 run = self.start([TROUPE, "train", JOB, "--json", "--overwrite",
                                   *sets_of(settings)])
                 self.said_until(run, "Epoch")
-                used = [0]
-                while max(used) < 20:  # hundredths of a second
+                used = [0, 0]  # hundredths of a second, the most used thread last
+                while used[-2] < 20 and used[-1] < 1000:
                     time.sleep(0.1)
                     stats = [of_thread(run.pid, thread, "stat").rpartition(")")[2].split()
                              for thread in threads_of(run.pid, "troupe-worker")]
-                    used = [int(fields[11]) + int(fields[12]) for fields in stats]
+                    used = sorted([0, 0, *(int(fields[11]) + int(fields[12]) for fields in stats)])
                 run.send_signal(signal.SIGINT)
                 run.communicate(timeout=HANG)
-                # Each has a share, on however busy a machine: they wait for each other in each step.
-                self.assertGreaterEqual(sum(5 * x > max(used) for x in used), 2, used)
+                # Two wait for each other in each step, so both get on, however busy the machine is;
+                # what one did before (preparing, evaluating) is outrun by what the other does later.
+                self.assertGreaterEqual(used[-2], 20, used)
 
     def model_sha256(self):
         model = self.folder / "runs" / "digits" / "model.safetensors"
