@@ -90,7 +90,7 @@ struct tensor_arrived {
 };
 
 /// A peer misses something. What is kept of it is on its way; what goes beside it (a few numbers)
-/// and what must be fetched first is the owner's to send.
+/// and what must be fetched first is the owner's to send. Or it says that a copy has come.
 struct tensor_asked {
   peer_id by = peer_id::director;
   tensor_want what;

@@ -31,7 +31,8 @@ piece_verdict expected_tensor::offer(const tensor_piece& news, moment now, bool 
   const auto verdict = place.offer(news, what_.memory, what_.may_share);
   if (verdict != piece_verdict::accepted)
     return verdict;
-  clock_.restart(now);
+  if (!is_own || what_.comes_unasked) // what is here says nothing of the rest
+    clock_.restart(now);
   if (place.is_whole())
     tell_whole(place);
   return verdict;

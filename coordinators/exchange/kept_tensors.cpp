@@ -91,8 +91,8 @@ void kept_tensors::have_come(const tensor_name& name, std::span<const index_rang
   });
 }
 
-void kept_tensors::forget_all() {
-  erase_if([](const entry&) { return true; });
+void kept_tensors::forget_terms() {
+  erase_if([](const entry& x) { return !is_of_any_term(x.what.of.kind); });
 }
 
 const kept_tensor* kept_tensors::find(const tensor_name& name, const index_range& elements) const {

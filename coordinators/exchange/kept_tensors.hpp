@@ -65,7 +65,8 @@ public:
   /// Drops keys that newer ones replace, by the rule of `x`.
   void drop_older(const kept_tensor& x);
   void forget(tensor_kind kind, const key_range& keys);
-  void forget_all();
+  /// All but what is of any term.
+  void forget_terms();
   /// These elements have reached the peer that needs them.
   void have_come(const tensor_name& name, std::span<const index_range> elements);
 

@@ -22,11 +22,15 @@ void tell_what_came(peer_id from, const std::vector<expected_tensor>& expected, 
   }
 }
 
+uint64_t term_of(tensor_kind kind, uint64_t term) {
+  return is_of_any_term(kind) ? 0 : term;
+}
+
 } // namespace
 
 void tensor_exchange::begin_term(uint64_t term) {
   term_ = term;
-  kept_.forget_all();
+  kept_.forget_terms();
   expected_.clear();
   for (auto& [peer, way] : links_)
     way.out.forget();
@@ -45,7 +49,7 @@ void tensor_exchange::withdraw(peer_id peer) {
 
 void tensor_exchange::publish(const kept_tensor& x, std::span<const tensor_route> routes,
                               moment now) {
-  if (x.of.term != term_ || x.elements().empty())
+  if (x.of.term != term_of(x.of.kind, term_) || x.elements().empty())
     return;
   kept_.put(x);
   for (auto rest = kept_.rest_of(x); !rest.empty(); rest = kept_.rest_of(x)) {
@@ -59,7 +63,7 @@ void tensor_exchange::publish(const kept_tensor& x, std::span<const tensor_route
 
 void tensor_exchange::grow(const kept_tensor& x, const index_range& elements,
                            std::span<const tensor_route> routes, moment now) {
-  if (x.of.term != term_)
+  if (x.of.term != term_of(x.of.kind, term_))
     return;
   if (!kept_.has(x))
     kept_.put(x);
@@ -172,8 +176,8 @@ piece_verdict tensor_exchange::judge(const tensor_piece& news, moment now, bool 
   const auto size = news.values.size();
   if (size == 0 || news.first_element > element_count_max || size > element_count_max)
     return piece_verdict::malformed;
-  if (news.of.term != term_)
-    return news.of.term < term_ ? piece_verdict::stale : piece_verdict::early;
+  if (const auto term = term_of(news.of.kind, term_); news.of.term != term)
+    return news.of.term < term ? piece_verdict::stale : piece_verdict::early;
   auto result = piece_verdict::unexpected;
   for (auto& x : expected_)
     if (x.kind() == news.of.kind) {
@@ -186,7 +190,7 @@ piece_verdict tensor_exchange::judge(const tensor_piece& news, moment now, bool 
 // A want carries the credit, so that the peer does not send again what is still under way. In a message of its own
 // the credit could be overtaken where credit and wants go different ways.
 void tensor_exchange::ask(const expected_tensor& x) {
-  x.ask(term_, [this](peer_id peer, tensor_want&& question) {
+  x.ask(term_of(x.kind(), term_), [this](peer_id peer, tensor_want&& question) {
     const auto found = links_.find(peer);
     if (found == links_.end())
       return;
@@ -199,7 +203,7 @@ void tensor_exchange::ask(const expected_tensor& x) {
 std::vector<send_want> tensor_exchange::awaited() const {
   std::vector<send_want> result;
   for (const auto& x : expected_)
-    x.ask(term_, [&](peer_id peer, tensor_want&& question) {
+    x.ask(term_of(x.kind(), term_), [&](peer_id peer, tensor_want&& question) {
       result.push_back({peer, std::move(question)});
     });
   return result;
@@ -223,9 +227,11 @@ piece_verdict tensor_exchange::on_piece(peer_id from, const tensor_piece& news, 
 
 void tensor_exchange::on_want(peer_id from, const tensor_want& question, moment now) {
   const auto found = links_.find(from);
-  if (found == links_.end() || question.of.term != term_)
+  if (found == links_.end() || question.of.term != term_of(question.of.kind, term_))
     return;
   if (question.have_come) {
+    if (is_of_any_term(question.of.kind)) // its maker waits for that
+      effects_.emplace_back(tensor_asked{from, question});
     kept_.have_come(question.of, question.elements);
     return drop_what_is_gone();
   }

@@ -92,7 +92,8 @@ class tensor_exchange {
 public:
   explicit tensor_exchange(const exchange_options& options = {}) : options_(options) {}
 
-  /// A term begins: all that is of another is gone, and nothing of it waits. Credit stays.
+  /// A term begins: all that is of another is gone, and nothing of it waits. What is of any term is kept, and
+  /// expected no longer. Credit stays.
   void begin_term(uint64_t term);
 
   // ---- Links ----

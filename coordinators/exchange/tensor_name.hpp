@@ -30,8 +30,9 @@ enum class tensor_kind : uint8_t {
   block_sums, ///< key: the step; numbers of blocks, each a double in two elements
   boundary,   ///< key: the version; node, part: see coordinators/parallel/boundary_tensors.hpp
   model,      ///< key: the model's number (coordinators/modes/span_model.hpp)
+  copy,       ///< of a term 0: the same in each; key, part: as of a state
 };
-inline constexpr size_t tensor_kind_count = 8;
+inline constexpr size_t tensor_kind_count = 9;
 
 template <>
 struct name_table<tensor_kind> {
@@ -39,7 +40,8 @@ struct name_table<tensor_kind> {
     named(tensor_kind::gradient, "gradient"), named(tensor_kind::parameters, "parameters"),
     named(tensor_kind::state, "state"),       named(tensor_kind::task, "task"),
     named(tensor_kind::result, "result"),     named(tensor_kind::block_sums, "block_sums"),
-    named(tensor_kind::boundary, "boundary"), named(tensor_kind::model, "model")};
+    named(tensor_kind::boundary, "boundary"), named(tensor_kind::model, "model"),
+    named(tensor_kind::copy, "copy")};
 };
 
 /// Bytes of tensors of each kind.
@@ -77,6 +79,11 @@ struct tensor_name {
 
   friend auto operator<=>(const tensor_name&, const tensor_name&) = default;
 };
+
+/// What a tensor of this kind holds follows from its other names, whatever the term: its term is 0.
+inline bool is_of_any_term(tensor_kind kind) {
+  return kind == tensor_kind::copy;
+}
 
 /// Keys [begin, end).
 struct key_range {

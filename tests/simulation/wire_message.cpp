@@ -76,6 +76,8 @@ std::string name_in_words(const tensor_name& x) {
     return "parameters of version " + key;
   case tensor_kind::state:
     return "state of version " + key + ", part " + std::to_string(x.part);
+  case tensor_kind::copy:
+    return "copy of version " + key + ", part " + std::to_string(x.part);
   case tensor_kind::task:
     return "task " + key + ", vector " + std::to_string(x.part);
   case tensor_kind::result:

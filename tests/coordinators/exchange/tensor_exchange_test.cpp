@@ -33,6 +33,55 @@ TEST_F(exchange_test, what_is_published_goes_to_its_routes_as_far_as_there_is_cr
   EXPECT_EQ(x.figures().bytes_sent, sent);
 }
 
+TEST_F(exchange_test, copies_outlive_their_term_and_are_given_and_taken_in_any) {
+  const tensor_name copy{tensor_kind::copy, 0, 4};
+  publish(kept(copy), {});
+  publish(kept({tensor_kind::copy, 1, 5}), {}); // a name that there is not
+  publish(kept(version(4)), {});
+  x.begin_term(2);
+  want(copy, {{0, 10}});
+  want({tensor_kind::copy, 1, 5}, {{0, 10}});
+  want(version(4), {{0, 10}});
+  const auto pieces = taken<send_piece>();
+  ASSERT_EQ(pieces.size(), 1u);
+  EXPECT_EQ(pieces[0].what.of, copy);
+  expectation what;
+  what.kind = tensor_kind::copy;
+  what.key = 6;
+  what.elements = all;
+  what.sources = {{a, all}};
+  what.comes_unasked = false;
+  what.memory = [](const tensor_name&) { return float_window{buffer{all.size()}}; };
+  x.expect(what, now);
+  x.tick(now);
+  const auto wants = taken<send_want>();
+  ASSERT_EQ(wants.size(), 1u);
+  EXPECT_EQ(wants[0].what.of, (tensor_name{tensor_kind::copy, 0, 6}));
+  const tensor_name next{tensor_kind::copy, 0, 6};
+  EXPECT_EQ(x.on_piece(a, {next, 0, true_values(next, all), true_note(next), {}}, now),
+            piece_verdict::accepted);
+  EXPECT_EQ(x.on_piece(a, {{tensor_kind::copy, 2, 6}, 0, true_values(next, all), {}, {}}, now),
+            piece_verdict::early);
+  EXPECT_EQ(taken<tensor_arrived>().size(), 1u);
+  x.forget(tensor_kind::copy, keys_before(5));
+  want(copy, {{0, 10}});
+  EXPECT_TRUE(taken<send_piece>().empty());
+}
+
+TEST_F(exchange_test, who_made_a_copy_hears_that_it_has_come_and_keeps_it) {
+  const tensor_name copy{tensor_kind::copy, 0, 4};
+  publish(kept(copy), {});
+  taken<send_piece>();
+  x.on_want(b, {copy, {all}, false, true}, now);
+  x.on_want(b, {version(4), {all}, false, true}, now);
+  const auto news = taken<tensor_asked>();
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_EQ(news[0].by, b);
+  EXPECT_EQ(news[0].what, (tensor_want{copy, {all}, false, true}));
+  want(copy, {{0, 10}});
+  EXPECT_EQ(taken<send_piece>().size(), 1u);
+}
+
 TEST_F(exchange_test, gradients_are_told_in_the_format_they_are_rounded_to) {
   begin(2, number_format::bf16);
   publish(kept(gradient(0)), {{a, {0, 10}}});

@@ -157,6 +157,7 @@ public:
     case tensor_kind::block_sums: // as parts of a state
     case tensor_kind::boundary:   // as gradients and as parts of a state
     case tensor_kind::model:      // as parts of a state
+    case tensor_kind::copy:       // as parts of a state, in any term
       return;
     }
   }
