@@ -6,6 +6,7 @@
 #include "actors/run/process.hpp"
 #include "coordinators/job/private_job.hpp"
 #include "coordinators/job/resolve.hpp"
+#include "coordinators/job/training_modes.hpp"
 #include "coordinators/parallel/grid.hpp"
 #include "coordinators/step/placement.hpp"
 #include "data/table/dataset.hpp"
@@ -374,6 +375,8 @@ director_options director_options_of(const job& resolved, const prepared_data& d
   options.membership.has_one_owner =
     scope_of(resolved.optimizer.kind) == optimizer_scope::whole_model &&
     !make_whole_model_rule(resolved.optimizer, network.layout())->sum_count();
+  options.membership.copies = {copies_spans(resolved) ? size_t{1} : 0, 0,
+                               slot_count_of(resolved, network.layout())};
   options.membership.split = split_of(resolved, network.chain());
   options.optimizer = resolved.optimizer;
   options.classification = shape.classification;

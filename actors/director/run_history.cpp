@@ -68,6 +68,23 @@ void run_history::recall(const checkpoint& x) {
   seconds_before_ = row_seconds_ = x.seconds;
 }
 
+// The time of a version between the last row and the newest report is as if all steps took the same time.
+void run_history::return_to(uint64_t version) {
+  auto rows = rows_;
+  std::erase_if(rows, [=](const history_row& row) { return row.steps > version; });
+  const auto from = rows.empty() ? 0 : rows.back().steps;
+  auto seconds = rows.empty() ? 0 : rows.back().seconds;
+  const auto row_seconds = seconds;
+  if (version_ > from)
+    seconds += (seconds_at(version_, seconds_before_) - seconds) *
+               static_cast<double>(version - from) /
+               static_cast<double>(std::max(version_, version) - from);
+  begin(version);
+  rows_ = std::move(rows);
+  seconds_before_ = seconds;
+  row_seconds_ = row_seconds;
+}
+
 bool run_history::on_report(const training_report& news, moment now) {
   const bool is_new = news.version > version_;
   if (is_new) {

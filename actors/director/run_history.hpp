@@ -4,6 +4,7 @@
 //   begin --> on_report, add_row, ... --> cut_after the end
 //     |
 //     +--> recall: as it was at a checkpoint
+//     +--> return_to: as it was at an earlier version of this life
 //
 // `since_begin`: seconds since this director began. A version's time comes from its shard's report and counts all lives
 // of the run. A version without a report gets the current time.
@@ -29,6 +30,9 @@ public:
   void begin(uint64_t version);
   /// Takes rows and time from a checkpoint, as an undisturbed run has them there.
   void recall(const checkpoint& x);
+
+  /// A term begins at a version that was reached before: later rows are undone.
+  void return_to(uint64_t version);
 
   /// True if this version is new.
   bool on_report(const training_report& news, moment now);

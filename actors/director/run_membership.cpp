@@ -105,7 +105,8 @@ void run_membership::on_report(const node_report& news) {
   const auto now = context_.now();
   const fitness how{.hangs = watch_.hangs(news.work),
                     .linked = news.linked,
-                    .has_version = news.view.term == context_.term() && news.held};
+                    .has_version = news.view.term == context_.term() && news.held,
+                    .copies = news.copies};
   if (news.view.term > context_.term()) { // of an earlier director, as a rule
     carry_out(rule_->on_term_seen(news.view.term));
     return carry_out(rule_->on_fitness(news.name, how, now));
@@ -173,6 +174,12 @@ void run_membership::carry_out(const persist_term& decision) {
     else if (!context_.finished)
       carry_out(rule_->on_term_persisted(term));
   });
+}
+
+void run_membership::carry_out(const ask_copies& decision) {
+  for (const auto& name : decision.names)
+    if (const auto found = context_.links.find(name); found != context_.links.end())
+      context_.self->send(found->second.way, copies_request{decision.term, context_.term()});
 }
 
 void run_membership::carry_out(const publish& decision) {

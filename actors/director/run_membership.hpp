@@ -131,8 +131,10 @@ public:
   void on_member(const member& who, const node_actor& way);
   void on_down(const caf::down_msg& news);
   void on_report(const node_report& news);
-  /// This checkpoint is complete, and on the disk.
-  void on_checkpoint(uint64_t version) { rule_->on_checkpoint(version); }
+  /// The newest checkpoint on the disk, and the later versions that the director can go back to.
+  void on_restarts(uint64_t checkpoint, const index_range& cuts) {
+    rule_->on_restarts(checkpoint, cuts);
+  }
   void take_out(const hung_process& one);
   /// All processes begin a new term.
   void on_standstill(const std::string& why);
@@ -148,6 +150,7 @@ public:
 private:
   void carry_out(const membership_decisions& decisions);
   void carry_out(const persist_term& decision);
+  void carry_out(const ask_copies& decision);
   void carry_out(const publish& decision);
   void carry_out(const wait_for& decision) { waiting_ = decision; }
   void carry_out(const turn_away& decision);

@@ -129,7 +129,7 @@ void run_tensors::begin_term() {
   context_.exchange->begin_term(context_.term());
   drafts_.begin_term(owners());
   drop_drafts_from(0);
-  if (context_.view.start_version > 0)
+  if (context_.view.start_version > 0 && context_.view.holders.empty())
     hand_out_checkpoint();
 }
 

@@ -142,7 +142,8 @@ run_training::run_training(director_context& context, run_history& history,
     writes_(writes),
     tensors_(tensors),
     membership_(membership),
-    rule_(context.options.rule, watch_by(history, context.options.rule)) {
+    rule_(context.options.rule, watch_by(history, context.options.rule)),
+    past_(context.options.rule.plan) {
   if (const auto& last = tensors_.last_checkpoint())
     announcer_.set_checkpoint(last->version);
 }
@@ -194,8 +195,11 @@ void run_training::on_stop() {
 }
 
 void run_training::stop_at_named(run_announcer::named_version version) {
-  if (version && !context_.finished)
-    carry_out(rule_.on_stop_named(*version));
+  if (!version || context_.finished)
+    return;
+  if (rule_.state() == director_rule::phase::ending) // shards wait for the hold to end
+    return announcer_.allow(horizon_rule{announcer_.horizon()});
+  carry_out(rule_.on_stop_named(*version));
 }
 
 void run_training::on_view(const publish& news) {
@@ -220,7 +224,7 @@ void run_training::on_fetched(uint64_t version, const stored_tensor& parameters)
 
 void run_training::on_checkpoint(uint64_t version) {
   announcer_.set_checkpoint(version);
-  membership_.on_checkpoint(version);
+  membership_.on_restarts(version, past_.versions());
   if (!tensors_.is_behind())
     announcer_.allow_what_waits();
 }
@@ -241,12 +245,20 @@ void run_training::begin_term() {
   announcer_.begin_term();
   tensors_.begin_term();
   best_parameters_ = {};
-  history_.begin(context_.view.start_version);
-  if (context_.view.start_version > 0)
-    recall_checkpoint();
-  else
-    rule_ = director_rule{context_.options.rule, watch_by(history_, context_.options.rule)};
-  if (watch_.stop_asked()) // then the end is here
+  if (!context_.view.holders.empty()) {
+    return_to(context_.view.start_version);
+    if (context_.view.copy_every == 0)
+      past_.clear();
+  } else {
+    past_.clear();
+    history_.begin(context_.view.start_version);
+    if (context_.view.start_version > 0)
+      recall_checkpoint();
+    else
+      rule_ = director_rule{context_.options.rule, watch_by(history_, context_.options.rule)};
+  }
+  membership_.on_restarts(0, past_.versions()); // undone rows are not complete any more
+  if (watch_.stop_asked())                      // then the end is here
     carry_out(rule_.on_stop_requested());
   carry_out(rule_.start());
 }
@@ -260,12 +272,27 @@ void run_training::recall_checkpoint() {
     best_parameters_ = last.best_parameters;
 }
 
+void run_training::return_to(uint64_t version) {
+  history_.return_to(version);
+  const auto past = past_.return_to(version);
+  const auto& options = context_.options.rule;
+  rule_ = director_rule{options, past.memory, watch_by(history_, options)};
+  if (rule_.kept())
+    best_parameters_ = past.best_parameters;
+}
+
 // ---- Decisions ----
 
 void run_training::carry_out(const director_decisions& decisions) {
   announcer_.set_rows(rule_.row_version());
   for (const auto& decision : decisions)
     std::visit([this](const auto& x) { carry_out(x); }, decision);
+  // A cut is at most two copies behind the newest version. While parameters are being kept the row is not complete.
+  const auto reach = 2 * context_.view.copy_every + 1;
+  const auto row = rule_.row_version();
+  if (context_.view.copy_every > 0 && rule_.state() == director_rule::phase::training &&
+      past_.add({rule_.memory(row), best_parameters_}, row, reach))
+    membership_.on_restarts(0, past_.versions());
 }
 
 // Where training is faster than the disk, it waits at the next checkpoint; else checkpoints would pile up. The last

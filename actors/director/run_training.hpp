@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "actors/director/past_rows.hpp"
 #include "actors/director/run_history.hpp"
 #include "actors/director/run_membership.hpp"
 #include "actors/director/run_tensors.hpp"
@@ -107,6 +108,8 @@ private:
   bool ends_without_checkpoint(const std::string& why);
   /// Takes history, rule and best version from the last checkpoint.
   void recall_checkpoint();
+  /// Takes them as they were at this version.
+  void return_to(uint64_t version);
   void fetch(uint64_t version);
   void finish();
 
@@ -120,6 +123,7 @@ private:
   run_membership& membership_;
   director_rule rule_;
   stored_tensor best_parameters_; ///< the parameters of rule_.kept()
+  past_rows past_;
   run_end end_;
   bool has_reported_result_ = false;
 };

@@ -1,5 +1,6 @@
 #include "actors/node/local_actors.hpp"
 
+#include "coordinators/parallel/boundary_tensors.hpp"
 #include "coordinators/parallel/tile_window.hpp"
 #include "models/base/copy_values.hpp"
 
@@ -66,6 +67,7 @@ view local_actors::local_view(uint64_t start_version) const {
   result.wired = context_.options.wired && !context_.options.kept;
   result.window = spans_.window();
   result.is_careful = here.is_careful;
+  result.copy_every = here.copy_every;
   for (const auto& place : here.replicas) {
     const replica_name who{here.members[place.member].name, place.index};
     result.replicas.push_back({context_.at(place, context_.local.replicas), place.slices, who,
@@ -158,16 +160,23 @@ void local_spans::initialize() {
 void local_spans::expect_state(const local_span& one) {
   const auto parameters = versions_->at(one.version);
   expectation what;
-  what.kind = tensor_kind::state;
+  what.kind = kind_of_start();
   what.key = one.version;
   what.elements = one.elements;
   what.parts = {0, 1 + context_.options.slot_count};
-  what.sources = {{peer_id::director, one.elements}};
+  if (what.kind == tensor_kind::state)
+    what.sources = {{peer_id::director, one.elements}};
+  for (const auto& holder : context_.view.holders)
+    if (!context_.is_mine(holder))
+      what.sources.push_back(
+        {context_.exchange.id_of(context_.view.members[holder.member].name),
+         shared_part(one.elements, elements_of_blocks(holder.blocks, context_.element_count()))});
   what.comes_unasked = false;
   what.memory = [parameters, elements = one.elements](const tensor_name& name) {
     return name.part == 0 ? parameters : float_window{buffer{elements.size()}, elements.begin};
   };
   context_.exchange->expect(std::move(what), context_.now());
+  context_.exchange->offer_kept(kind_of_start(), context_.now());
 }
 
 bool local_spans::is_ready() const {
@@ -177,20 +186,21 @@ bool local_spans::is_ready() const {
 
 void local_spans::start_shards() {
   for (size_t k = 0; k < all_.size(); ++k) {
-    shard_start start{context_.view.id.term,     versions_, beginnings_[k].slots, {},
-                      beginnings_[k].parameters, points_};
+    shard_start start{context_.view.id.term,     versions_, beginnings_[k].slots,         {},
+                      beginnings_[k].parameters, points_,   context_.view.holders.empty()};
     if (!is_first_)
       start.numbers = *beginnings_[k].numbers;
     context_.self->send(context_.local.owners[all_[k].local], std::move(start));
   }
   beginnings_.clear();
   has_started_ = true;
-  context_.exchange->dismiss(tensor_kind::state, {});
+  for (const auto& one : all_)
+    context_.exchange->dismiss(kind_of_start(), {}, one.elements, true);
 }
 
 void local_spans::on_arrived(const tensor_arrived& news) {
   for (size_t k = 0; k < beginnings_.size(); ++k) {
-    if (all_[k].elements != news.elements)
+    if (all_[k].elements != news.elements || all_[k].version != news.of.key)
       continue;
     auto& slots = beginnings_[k].slots;
     slots.resize(context_.options.slot_count);
@@ -199,6 +209,8 @@ void local_spans::on_arrived(const tensor_arrived& news) {
     else
       beginnings_[k].parameters = news.values;
     beginnings_[k].is_whole = beginnings_[k].is_whole || news.complete;
+    if (news.of.kind == tensor_kind::copy) // no optimizer with copies has numbers
+      beginnings_[k].numbers = {news.of.key, news.elements.begin, {}, false, sums_of(news.note)};
   }
 }
 
@@ -211,9 +223,9 @@ void local_spans::on_numbers(const shard_numbers& news) {
 
 void local_spans::on_copy(const shard_copy& news) {
   const auto* one = find(news.shard);
-  if (one == nullptr || news.numbers.first_element != one->elements.begin ||
+  if (!news.is_saved || one == nullptr || news.numbers.first_element != one->elements.begin ||
       news.parameters.size() != one->elements.size())
-    return; // of an earlier term
+    return; // for deputies alone, or of an earlier term
   const std::array route{tensor_route{peer_id::director, one->elements}};
   for (size_t part = 0; part <= news.slots.size(); ++part)
     context_.exchange->publish(

@@ -19,6 +19,7 @@ namespace troupe {
 //
 //   begin_term, from version 0 --------------------------------------> is_ready
 //   begin_term, from a checkpoint --> pieces and numbers come in ----> is_ready: shards get them
+//   begin_term, from copies --------> pieces of other holders come --> is_ready
 
 /// Versions of a span, and copies of its state, that another process may still ask for.
 inline constexpr size_t kept_max = 2;
@@ -70,6 +71,9 @@ private:
     bool is_whole = false; ///< all tensors are here
   };
   void initialize();
+  tensor_kind kind_of_start() const {
+    return context_.view.holders.empty() ? tensor_kind::state : tensor_kind::copy;
+  }
   void expect_state(const local_span& one);
 
   node_context& context_;

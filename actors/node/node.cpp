@@ -25,11 +25,12 @@ std::unique_ptr<node_work> work_for(node_context& context, local_spans& spans, l
 
 node_state::parts::parts(node_context& context)
   : spans(context),
+    copies(context, spans),
     actors(context, spans),
     outbox(context),
     directives(context, spans, actors, outbox),
     work(work_for(context, spans, actors, directives, outbox)),
-    report(context, spans, directives, *work) {}
+    report(context, spans, copies, directives, *work) {}
 
 local_node_actor::behavior_type node_state::make_behavior(const node_options& options,
                                                           const local_company& local) {
@@ -71,6 +72,10 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       settle();
     },
     [&](const hold_request& news) { directives.on_hold_request(news); },
+    [this](const copies_request& news) {
+      parts_->copies.on_request(news);
+      parts_->report.send();
+    },
     [this](const shard_numbers& news) {
       parts_->spans.on_numbers(news);
       start_shards();
@@ -115,6 +120,8 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     },
     [this, &work](const parameter_span& news) {
       work.on_parameter_span(news);
+      if (context_.takes_part() && news.term == context_.view.id.term && news.version > 0)
+        parts_->copies.on_version(news.version - 1);
       settle();
     },
     [this, &work](const block_sums& news) {
@@ -126,6 +133,8 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     },
     [this](const shard_copy& news) {
       parts_->spans.on_copy(news);
+      if (news.is_kept)
+        parts_->copies.on_copy(news);
       settle();
     },
     [this, &work](const given_vectors& news) {
@@ -211,6 +220,7 @@ void node_state::on_tick() {
   if (context_.takes_part()) {
     context_.exchange->tick(now);
     parts_->spans.tick(now);
+    parts_->copies.tick(now);
     parts_->work->tick(now);
   }
   parts_->outbox.tick(now);
@@ -252,11 +262,15 @@ void node_state::settle() {
 }
 
 void node_state::on_arrived(const tensor_arrived& news) {
-  if (news.of.kind != tensor_kind::state) {
+  if (news.of.kind == tensor_kind::copy)
+    parts_->copies.on_arrived(news);
+  else if (news.of.kind != tensor_kind::state) {
     const auto before = parts_->work->held();
     parts_->work->on_arrived(news);
     if (!before && parts_->work->held()) // a newcomer gets slices now
       parts_->report.send();
+    if (news.newest)
+      parts_->copies.on_version(news.of.key);
     return;
   }
   parts_->spans.on_arrived(news);
@@ -264,7 +278,9 @@ void node_state::on_arrived(const tensor_arrived& news) {
 }
 
 void node_state::on_asked(const tensor_asked& news) {
-  if (news.what.of.kind == tensor_kind::state)
+  if (news.what.have_come)
+    parts_->copies.on_come(news.by, news.what);
+  else if (news.what.of.kind == tensor_kind::state)
     parts_->spans.on_asked(news.what);
   else
     parts_->work->on_asked(news);
@@ -348,6 +364,7 @@ void node_state::begin_term() {
   parts_->directives.begin_term();
   parts_->outbox.begin_term(context_.view.id.term);
   parts_->spans.begin_term();
+  parts_->copies.begin_term();
   parts_->work->begin_term();
   start_shards();
   context_.exchange->tick(context_.now()); // what does not come unasked is asked for at once

@@ -5,7 +5,8 @@
 //   director == views, ==> | directive_state how far this process may go  | ==> local replicas
 //            <= answers == | result_outbox   rows, evaluations            | <== and shards
 //            <= reports == | process_report  what the process does        |
-//                          | local_spans     state to begin with, copies  |
+//                          | local_spans     state to begin with          |
+//                          | span_copies     for what others may lose     |
 //   other    == pieces, => | exchange        all vectors on wires         |
 //   nodes    <= wants   == | node_work       synchronous | tasks | alone |
 //                          +----------------------------------------------+
@@ -25,6 +26,7 @@
 
 #include "actors/base/guard.hpp"
 #include "actors/node/process_report.hpp"
+#include "actors/node/span_copies.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -75,6 +77,7 @@ private:
   struct parts {
     explicit parts(node_context& context);
     local_spans spans;
+    span_copies copies;
     local_actors actors;
     result_outbox outbox;
     directive_state directives;

@@ -1,6 +1,7 @@
 #include "actors/node/process_report.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace troupe {
@@ -26,9 +27,11 @@ std::string in_words(const work_name& x, size_t chunk_count) {
 } // namespace
 
 process_report::process_report(node_context& context, const local_spans& spans,
-                               const directive_state& directives, const node_work& work)
+                               const span_copies& copies, const directive_state& directives,
+                               const node_work& work)
   : context_(context),
     spans_(spans),
+    copies_(copies),
     directives_(directives),
     work_(work),
     statuses_(context.local.workers.size()),
@@ -267,6 +270,7 @@ void process_report::send() {
     news.figures = figures_;
   news.clock = clock_;
   news.clock.told = nanoseconds_of(context_.now());
+  news.copies = copies_.answer();
   context_.tell_director(news);
 }
 
@@ -283,12 +287,27 @@ std::vector<awaited> process_report::waits() const {
     return {{"", "a view that it can follow: " + misfit_}};
   if (!context_.takes_part())
     return {{"", "its place in the view"}};
-  if (!spans_.has_started())
-    return {{"", "the state of checkpoint " + std::to_string(context_.view.start_version) +
-                   " from the director"}};
+  if (const auto start = std::to_string(context_.view.start_version); !spans_.has_started()) {
+    if (context_.view.holders.empty())
+      return {{"", "the state of checkpoint " + start + " from the director"}};
+    std::set<std::string> holders;
+    for (const auto& [from, what] : context_.exchange->awaited())
+      if (what.of.kind == tensor_kind::copy &&
+          std::ranges::any_of(what.elements, [&](const auto& x) {
+            return std::ranges::any_of(spans_.all(), [&](const local_span& one) {
+              return one.version == what.of.key && !shared_part(one.elements, x).empty();
+            });
+          }))
+        holders.insert(context_.exchange.name_of(from));
+    std::vector<awaited> result;
+    for (const auto& name : holders)
+      result.push_back({name, "copies of version " + start});
+    return result;
+  }
   if (directives_.awaits_replicas())
     return {{"", "replicas to finish their step"}};
-  return work_.waits(context_.now(), directives_.horizon_version());
+  const auto result = work_.waits(context_.now(), directives_.horizon_version());
+  return result.empty() ? copies_.waits() : result;
 }
 
 } // namespace troupe

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "actors/node/node_work.hpp"
+#include "actors/node/span_copies.hpp"
 
 #include <optional>
 #include <string>
@@ -23,8 +24,8 @@ inline constexpr milliseconds outside_interval{100};
 
 class process_report {
 public:
-  process_report(node_context& context, const local_spans& spans, const directive_state& directives,
-                 const node_work& work);
+  process_report(node_context& context, const local_spans& spans, const span_copies& copies,
+                 const directive_state& directives, const node_work& work);
 
   /// Asks its actors for their figures, and reports when all have answered, or at the next tick.
   void send_soon();
@@ -77,6 +78,7 @@ private:
 
   node_context& context_;
   const local_spans& spans_;
+  const span_copies& copies_;
   const directive_state& directives_;
   const node_work& work_;
   std::vector<replica_status> statuses_; ///< of local replicas, as last reported

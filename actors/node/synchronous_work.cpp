@@ -368,6 +368,8 @@ void synchronous_work::on_conflict(const tensor_piece& news) {
   else if (news.of.kind == tensor_kind::boundary)
     conflict.what = "two different rows between segments of slice or chunk " +
                     std::to_string(boundary_tensors::name_of(news.of.key, news.of.part).item);
+  else if (news.of.kind == tensor_kind::copy)
+    conflict.what = "two different copies of a span at version " + std::to_string(news.of.key);
   else
     conflict.what = "two different parameters of version " + std::to_string(news.of.key);
   outbox_.add(conflict);

@@ -6,7 +6,7 @@
 
 #include "actors/protocol/tensor_messages.hpp"
 #include "coordinators/links/link_watch.hpp"
-#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/membership/cut_rule.hpp"
 #include "coordinators/membership/work_watch.hpp"
 #include "coordinators/run/hold_rule.hpp"
 #include "coordinators/run/still_clock.hpp"
@@ -37,6 +37,9 @@ using misfit_listener = std::function<void(const std::string& why)>;
 TROUPE_INSPECTED(member);
 TROUPE_INSPECTED(replica_place);
 TROUPE_INSPECTED(shard_place);
+TROUPE_INSPECTED(span_holder);
+TROUPE_INSPECTED(held_copy);
+TROUPE_INSPECTED(held_copies);
 TROUPE_INSPECTED(view_number);
 TROUPE_INSPECTED(cluster_view);
 
@@ -76,6 +79,17 @@ struct hold_request {
 
 TROUPE_INSPECTED(hold_request);
 TROUPE_INSPECTED(hold_answer);
+
+/// director -> all nodes, until they have reported them: which copies of spans does the process hold? A term is to begin.
+/// Until then the process forgets none, and its shards stop at their next copy.
+struct copies_request {
+  uint64_t term = 0; ///< that begins next
+  uint64_t last = 0; ///< the one that nodes are in; of another one's director the question is none
+
+  friend bool operator==(const copies_request&, const copies_request&) = default;
+};
+
+TROUPE_INSPECTED(copies_request);
 
 /// Between node and director: the few numbers that belong to a shard's state at a version.
 struct shard_numbers {
@@ -124,6 +138,7 @@ struct node_report {
   clock_stamps clock{};
   std::vector<link_report> links{}; ///< with other processes
   std::vector<still_gap> gaps{};    ///< in which this process saw no new version, the last few
+  held_copies copies{};             ///< since the director asked for them
 
   /// The newest version that a shard of the process has, or that is whole there.
   std::optional<uint64_t> version() const {
@@ -139,13 +154,15 @@ struct node_report {
 TROUPE_INSPECTED(still_gap);
 TROUPE_INSPECTED(node_report);
 
-/// shard -> its node, within a process: the shard's state at a version for a checkpoint.
+/// shard -> its node, within a process: the shard's state at a version.
 struct shard_copy {
   uint64_t version = 0;
   uint64_t shard = 0; ///< index in the view
   payload parameters;
   std::vector<payload> slots;
   shard_numbers numbers;
+  bool is_saved = true; ///< it goes to a checkpoint
+  bool is_kept = false; ///< it goes to deputies (coordinators/membership/cut_rule.hpp)
 
   friend bool operator==(const shard_copy&, const shard_copy&) = default;
 };
@@ -171,6 +188,7 @@ struct shard_start {
   /// The span's parameters; none: take those in `versions`, whose window may have changed since.
   float_view parameters{};
   std::shared_ptr<version_buffers> points{}; ///< where to write points; null: there are none
+  bool is_saved = true;                      ///< there is a checkpoint of it
 };
 
 /// Called in a turn of the node; each may be empty.

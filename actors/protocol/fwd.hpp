@@ -37,6 +37,7 @@ struct gate_event;
 struct given_vectors;
 struct given_up;
 struct hold_answer;
+struct copies_request;
 struct hold_request;
 struct horizon;
 struct introduction;
@@ -118,6 +119,7 @@ CAF_ADD_TYPE_ID(troupe_messages, (troupe::cluster_view))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::directive))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::hold_answer))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::given_up))
+CAF_ADD_TYPE_ID(troupe_messages, (troupe::copies_request))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::hold_request))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::member))
 CAF_ADD_TYPE_ID(troupe_messages, (troupe::node_report))

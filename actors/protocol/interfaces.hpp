@@ -76,7 +76,9 @@ using shard_actor = owner_actor::extend<
   // A sum of slice gradients of the step on this shard's span.
   caf::reacts_to<contribution>,
   // Another shard's share of the gradient's norm; only when it is clipped by norm.
-  caf::reacts_to<block_sums>>;
+  caf::reacts_to<block_sums>,
+  // All deputies have its copy of this version: it may make the next one.
+  caf::reacts_to<atom::save, uint64_t>>;
 
 /// Takes a parameter server's tasks, one at a time: a trainer, or the stand-in for a trainer of another process.
 using task_taker_actor = caf::typed_actor<
@@ -152,6 +154,8 @@ using node_actor = tensor_actor::extend<
   caf::reacts_to<directive>,
   // director: start no further step until the next directive.
   caf::reacts_to<hold_request>,
+  // director: which copies of spans does the process hold?
+  caf::reacts_to<copies_request>,
   // The few numbers of a checkpoint's state, from the director.
   caf::reacts_to<shard_numbers>,
   // A task of the other process's parameter server to a trainer of this one; its vectors come in pieces.

@@ -40,9 +40,9 @@ TROUPE_INSPECT(shard_entry, f(x.actor, x.blocks))
 
 TROUPE_INSPECT(trainer_entry, f(x.actor, x.name, x.life))
 
-TROUPE_INSPECT(view,
-               plain(f, "troupe.view", x.term, x.number, x.start_version, x.index, x.restarts,
-                     x.director, x.relay, x.wired, x.replicas, x.shards, x.trainers, x.is_careful))
+TROUPE_INSPECT(view, plain(f, "troupe.view", x.term, x.number, x.start_version, x.index, x.restarts,
+                           x.director, x.relay, x.wired, x.replicas, x.shards, x.trainers,
+                           x.is_careful, x.copy_every))
 
 TROUPE_INSPECT(evaluation,
                plain(f, "troupe.evaluation", x.term, x.version, x.first_chunk, x.chunks, x.metrics))

@@ -181,6 +181,7 @@ struct view {
   std::vector<shard_entry> shards;
   std::vector<trainer_entry> trainers; ///< of a parameter server, if there is one
   bool is_careful = false; ///< a computing process was lost: replicas begin a little later
+  uint64_t copy_every = 0; ///< steps between copies for deputies (cut_rule.hpp); 0: there are none
   /// Which parameters the buffers of versions hold; null: all. It stays in this process.
   std::shared_ptr<const element_window> window;
 

@@ -194,7 +194,7 @@ void say(wait_explanation& x, const wait_walk& walk) {
     x.verdict = who + (is_one ? " waits for itself" : " wait for each other in a circle");
     x.advice =
       "no rule of the protocol waits so: report it with the output of 'troupe status --json'. "
-      "After 3 x timeouts.lost_after the run begins anew from its last checkpoint";
+      "After 3 x timeouts.lost_after the run begins anew from the newest version that is whole";
     return;
   case wait_rule::joining:
   case wait_rule::disk:

@@ -129,8 +129,9 @@ void require_trainable(const job& resolved, const prepared_data& data, const run
     refuse(*found);
   if (const auto found = problems_with_data(resolved, shape); !found.empty())
     refuse(found.front());
-  if (const auto found =
-        memory_problem(memory_plan_of(resolved, shape, {1, where.cluster.nodes}), where, room))
+  if (const auto found = memory_problem(
+        memory_plan_of(resolved, shape, {1, where.cluster.nodes, where.cluster.recovery}), where,
+        room))
     refuse(*found);
 }
 
@@ -159,7 +160,8 @@ failure with_plan(const failure& error, const job& resolved, const data_shape& s
   if (error.code() != failure_code::bad_job ||
       error.reason().find(memory_shortage) == std::string::npos)
     return error;
-  const auto plan = memory_plan_of(resolved, shape, {1, where.cluster.nodes});
+  const auto plan =
+    memory_plan_of(resolved, shape, {1, where.cluster.nodes, where.cluster.recovery});
   const auto& need = plan.at(where.own.value_or(0)).memory;
   return {error.code(), error.reason() + "; the plan counts on " + need_text(need), error.where(),
           remedy_for(need)};

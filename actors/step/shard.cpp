@@ -52,6 +52,10 @@ shard_actor::behavior_type shard_state::make_behavior(const shard_options& optio
     [this](const block_sums& news) { on_block_sums(news); },
     [this](const shard_start& news) { on_start(news); },
     [this](const horizon& news) { on_horizon(news); },
+    [this](atom::save, uint64_t version) {
+      if (copies_.rule.on_saved(version) && copy_if_due())
+        show_version();
+    },
     [this](atom::pull, uint64_t version) { return on_pull(version); },
     [this](atom::figures) { return on_figures(); },
   };
@@ -69,8 +73,8 @@ void shard_state::on_view(const view& news) {
   // The view may have new replicas that missed these announcements.
   if (previous_.size() > 0)
     announce(ranges_.version() - 1, previous_, float_view{});
-  if (current_.size() > 0)
-    announce();
+  if (current_.size() > 0 && !copies_.rule.waits())
+    announce(ranges_.version(), current_, point_.values);
 }
 
 void shard_state::on_start(const shard_start& news) {
@@ -86,6 +90,7 @@ void shard_state::restart() {
     first_owner - view_.shards.begin() == static_cast<std::ptrdiff_t>(view_.index);
   elements_ = elements_of_blocks(view_.shards.at(view_.index).blocks, options_.parameter_count);
   failed_ = reduced_.is_there = false;
+  copies_.rule = {view_.start_version, view_.relay ? view_.copy_every : 0};
   horizon_ = {}; // the horizon of an earlier term may be its end
   current_ = previous_ = {};
   if (elements_.empty())
@@ -106,16 +111,18 @@ void shard_state::restart() {
   state_ = options_.whole_rule ? options_.whole_rule->start(current_.values())
                                : optimizer_state{options_.rule->slot_count(), elements_.size()};
   point_.memory = is_reported ? start_->points : nullptr;
-  copies_ = std::make_unique<buffer_pool>(elements_.size());
+  copies_.buffers = std::make_unique<buffer_pool>(elements_.size());
   if (start_ && start_->term == view_.term && !fits(*start_))
     return stop_here(version, step_problem::malformed, odd_start(*start_, elements_));
+  const bool is_saved = !is_reported || start_->is_saved;
   restore();
-  told_ = {version, version, version, version};
+  told_ = {version, version, version, is_saved ? version : 0};
   times_.begin = times_.last_report = self_->clock().now();
   watch_replicas();
   metrics_.statistics.on_step_begins(times_.begin);
+  copy_if_due();
   place_point();
-  announce();
+  announce(ranges_.version(), current_, point_.values);
   answer_waiting();
 }
 
@@ -167,7 +174,8 @@ void shard_state::on_contribution(const contribution& news) {
 
 // Clipping by norm and whole-model rules need the summed gradient before the update.
 void shard_state::apply() {
-  const bool is_reported = !options_.follows_results || ranges_.version() < horizon_.version;
+  const bool is_reported =
+    (!options_.follows_results || ranges_.version() < horizon_.version) && !copies_.rule.waits();
   // A gradient that is already reduced only waits for the sums over all blocks.
   if (!is_reported || reduced_.is_there || !ranges_.is_complete())
     return;
@@ -255,17 +263,20 @@ void shard_state::update(const std::vector<summed_range>& gradients, const batch
   ranges_.advance();
   reduced_.blocks.advance();
   reduced_.is_there = false;
+  metrics_.sums = options_.plan.is_epoch_end(ranges_.version() - 1) ? *sums : metrics_.sums + *sums;
   if (metrics_.are_kept) {
-    metrics_.sums =
-      options_.plan.is_epoch_end(ranges_.version() - 1) ? *sums : metrics_.sums + *sums;
     const auto now = self_->clock().now();
     metrics_.statistics.on_step_complete(now);
     metrics_.statistics.on_step_begins(now);
   }
-  copy_if_due();
+  if (copy_if_due())
+    show_version();
+}
+
+void shard_state::show_version() {
   keep_metrics(); // before the announcement: the row precedes all that follows from the version
   place_point();
-  announce();
+  announce(ranges_.version(), current_, point_.values);
   answer_waiting();
 }
 
@@ -308,10 +319,6 @@ void shard_state::tell_applied(const index_range& elements, const batch_sums& to
      current_.values().subspan(elements.begin - elements_.begin, elements.size())});
 }
 
-void shard_state::announce() {
-  announce(ranges_.version(), current_, point_.values);
-}
-
 // In a wired process the node announces a version to the replicas once it has all spans. Otherwise
 // shards announce it directly: when a replica has all announcements, all spans of the point are in
 // one buffer.
@@ -334,25 +341,39 @@ void shard_state::announce(uint64_t version, const float_view& parameters,
       self_->send(entry.actor, news);
 }
 
-void shard_state::copy_if_due() {
+bool shard_state::copy_if_due() {
   const auto version = ranges_.version();
-  if (!is_checkpointed(version, horizon_, options_.checkpoint_every, options_.plan) ||
-      version == told_.copy || !view_.relay)
-    return;
-  told_.copy = version;
+  const bool is_kept = copies_.rule.is_due(version);
+  if (is_kept && !copies_.rule.may_copy())
+    return false;
+  const bool is_saved =
+    version != told_.copy && view_.relay &&
+    is_checkpointed(version, horizon_, options_.checkpoint_every, options_.plan);
+  if (!is_saved && !is_kept)
+    return true;
   const traced_work work{options_.trace.get(), trace_kind::copy, version, 0};
-  shard_copy copy{version, view_.index, payload{current_}, {}, {}};
-  for (const auto& own : state_.slots()) {
-    const auto slot = is_at_end() ? own : copies_->acquire();
-    if (!is_at_end())
-      copy_values(own.values(), slot.values().begin());
-    copy.slots.emplace_back(slot, 0, slot.size());
-  }
+  const auto copied = [this](std::span<const float> values) {
+    const auto result = copies_.buffers->acquire();
+    copy_values(values, result.values().begin());
+    return payload{result, 0, result.size()};
+  };
+  // A buffer of parameters is the whole model's: deputies' copies would keep it for long.
+  shard_copy copy{version, view_.index, is_kept ? copied(current_.values()) : payload{current_},
+                  {},      {},          is_saved,
+                  is_kept};
+  for (const auto& own : state_.slots())
+    copy.slots.push_back(is_at_end() && !is_kept ? payload{own, 0, own.size()}
+                                                 : copied(own.values()));
   // At an epoch's end the metrics start again from zero.
   const auto metrics = options_.plan.is_epoch_end(version) ? batch_sums{} : metrics_.sums;
   const std::vector<double> numbers{state_.numbers().begin(), state_.numbers().end()};
   copy.numbers = {version, elements_.begin, numbers, metrics_.are_kept, metrics};
+  if (is_saved)
+    told_.copy = version;
+  if (is_kept)
+    copies_.rule.on_copied(version);
   self_->send(view_.relay, std::move(copy));
+  return true;
 }
 
 // A copy: a late replica may still read this point while the state changes.
@@ -375,8 +396,8 @@ void shard_state::on_horizon(const horizon& news) {
     return;
   if (ranges_.version() != horizon_.version)
     return apply();
-  copy_if_due();
-  keep_metrics();
+  if (copy_if_due())
+    keep_metrics();
 }
 
 void shard_state::answer_waiting() {
@@ -391,11 +412,13 @@ void shard_state::answer_waiting() {
 caf::result<parameter_span> shard_state::on_pull(uint64_t version) {
   if (has_view_ && elements_.empty())
     return parameter_span{view_.term, version, view_.index, {}};
-  if (current_.size() > 0 && version == ranges_.version())
+  if (current_.size() > 0 && version == ranges_.version() && !copies_.rule.waits())
     return span_of(version, current_);
   if (previous_.size() > 0 && version + 1 == ranges_.version())
     return span_of(version, previous_);
-  if (!has_view_ || (version > ranges_.version() && !failed_)) {
+  const bool comes =
+    version > ranges_.version() || (version == ranges_.version() && copies_.rule.waits());
+  if (!has_view_ || (comes && !failed_)) {
     waiting_.push_back({version, self_->make_response_promise<parameter_span>()});
     return waiting_.back().promise;
   }

@@ -14,10 +14,12 @@
 //
 // A view with a new term begins that term: the shard goes to the view's start version, with the state in `shard_start`
 // (none: the initial one). It copies a version for a checkpoint before it applies the next step. All shards copy the
-// same versions, so the copies are a consistent cut and training need not stop.
+// same versions, so the copies are a consistent cut and training need not stop. Copies for deputies are made likewise,
+// but before the version is announced, and never before the last one has come to them
+// (coordinators/membership/cut_rule.hpp).
 //
-// The first shard with a span keeps the metrics: it adds up the figures that travel with the gradients and reports them
-// to the director. It also counts which replica came last at each step, for `figures`.
+// All shards add up the figures that travel with the gradients, so that a copy has them. The first shard with a span
+// keeps the metrics: it reports them to the director. It also counts which replica came last at each step, for `figures`.
 
 #pragma once
 
@@ -27,6 +29,7 @@
 #include "actors/protocol/cluster_messages.hpp"
 #include "actors/step/gradient_ranges.hpp"
 #include "coordinators/run/replica_statistics.hpp"
+#include "coordinators/step/copy_rule.hpp"
 #include "coordinators/step/sums_rule.hpp"
 #include "data/records/run_recorder.hpp"
 #include "models/math/reduction.hpp"
@@ -88,8 +91,11 @@ private:
   void restore();
   /// Training ends at the current version: the state does not change any more.
   bool is_at_end() const { return horizon_.final && ranges_.version() == horizon_.version; }
-  /// Sends the state for a checkpoint, if this version is to have one: a copy, unless it is at its end.
-  void copy_if_due();
+  /// Sends the state for a checkpoint or for deputies, if this version is to be copied: a copy, unless it is at its end.
+  /// False if the last copy has not come to all deputies: then the version waits.
+  bool copy_if_due();
+  /// Goes on with the version that was just made.
+  void show_version();
   /// Once the step is complete and its rate is known: adds, updates and announces, or reports why not.
   void apply();
   /// Sends the other shards the numbers of its blocks.
@@ -110,7 +116,6 @@ private:
                  const contribution* part = nullptr);
   void refuse_waiting();
   void report_not_finite();
-  void announce();
   void announce(uint64_t version, const float_view& parameters, const float_view& point);
   /// Writes the point at which replicas take the step's gradient, if it is not the parameters.
   void place_point();
@@ -132,7 +137,11 @@ private:
   float_view previous_;
   optimizer_state state_;
   reducer reducer_;
-  std::unique_ptr<buffer_pool> copies_; ///< of the span, for checkpoints
+  /// For checkpoints and deputies.
+  struct {
+    std::unique_ptr<buffer_pool> buffers; ///< of the span
+    copy_rule rule;                       ///< of those for deputies
+  } copies_;
   /// The point at which replicas take the step's gradient, if it is not the parameters.
   struct {
     std::shared_ptr<version_buffers> memory; ///< of the process; null when the rule has no point

@@ -38,8 +38,8 @@ std::string section_of(const std::string& path) {
 }
 
 const std::vector<std::string>& top_words() {
-  static const std::vector<std::string> words{"node",    "insecure", "min_nodes",
-                                              "network", "tls",      "timeouts"};
+  static const std::vector<std::string> words{"node",     "insecure", "min_nodes", "network",
+                                              "recovery", "tls",      "timeouts"};
   return words;
 }
 
@@ -577,6 +577,10 @@ std::string cluster_text(const loaded_cluster& x) {
             "\nlost_after = " + toml_text(duration_text(timeouts.lost_after)) +
             "\njoin = " + toml_text(duration_text(timeouts.join)) +
             "\nsettle = " + toml_text(duration_text(timeouts.settle)) + "\n";
+  const auto& recovery = x.plan.recovery;
+  result += "\n[recovery]\ncopies = " + toml_text(uint64_t{recovery.copies}) + "\n";
+  if (recovery.copy_every)
+    result += "copy_every = " + toml_text(*recovery.copy_every) + "\n";
   for (size_t i = 0; i < x.plan.nodes.size(); ++i)
     result += node_text(x, i);
   return result;

@@ -171,6 +171,8 @@ cluster_keys make_cluster_schema() {
   key_section<x> tls{out, "tls", [](x& y) -> x& { return y; }};
   key_section<x, cluster_timeouts> timeouts{
     out, "timeouts", [](x& y) -> cluster_timeouts& { return y.plan.timeouts; }};
+  key_section<x, cluster_recovery> recovery{
+    out, "recovery", [](x& y) -> cluster_recovery& { return y.plan.recovery; }};
   const auto duration = std::make_shared<amount_type<milliseconds>>(
     "duration", &duration_of, &duration_text, "\"500ms\", \"5s\" or \"2m\"");
   plan.add("insecure", &cluster_plan::insecure,
@@ -197,6 +199,13 @@ cluster_keys make_cluster_schema() {
                "how long nodes and director wait for each other");
   timeouts.add("settle", &cluster_timeouts::settle, duration,
                "with min_nodes: how long the director waits behind the last node that came");
+  recovery.add("copies", &cluster_recovery::copies, within(0, 2),
+               "other nodes that keep a copy of each node's parameters in memory, so that training "
+               "goes on a few steps before a loss; 0: from the last checkpoint; synchronous "
+               "training alone");
+  recovery.add("copy_every", &cluster_recovery::copy_every, within(1, UINT32_MAX),
+               {"steps from one copy to the next; at most twice as many are undone",
+                "so many that copies are a twentieth of what is sent"});
   return out;
 }
 

@@ -124,8 +124,10 @@ void tell_others(const chosen_node& here, const node_arguments& arguments, const
 }
 
 constexpr const char* warning_without_checkpoints =
-  "troupe: warning: no checkpoints are written: when a node with shards is lost, training starts "
-  "from version 0. Leave out checkpoint.every_steps = 0, or give shards to the director alone\n";
+  "troupe: warning: no checkpoints are written: when a node with shards is lost, and no copy of "
+  "its "
+  "parameters is left, training starts from version 0. Leave out checkpoint.every_steps = 0, or "
+  "give shards to the director alone\n";
 
 constexpr const char* warning_of_idle_shards =
   "troupe: warning: this mode needs sums over all parameters: the director's node owns them all. "

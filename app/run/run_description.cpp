@@ -331,7 +331,8 @@ private:
   }
 
   std::string memory() const {
-    const auto plan = memory_plan_of(resolved_, shape_, {1, where_.cluster.nodes});
+    const auto plan =
+      memory_plan_of(resolved_, shape_, {1, where_.cluster.nodes, where_.cluster.recovery});
     const auto& need = plan.at(where_.own.value_or(0)).memory;
     return "about " + bytes_text(need.to_come()) + " to train, " +
            bytes_text(need.of(memory_cause::data)) + " of data";

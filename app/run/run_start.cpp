@@ -246,7 +246,7 @@ planned_run plan_of(const job& x, const cluster_plan& cluster) {
   const auto resolved = resolve(x, shape, cores);
   const auto own = cluster.nodes.empty() ? std::optional<size_t>{0} : std::nullopt;
   require_trainable(resolved, *data, {cluster, own});
-  const plan_options options{cores, cluster.nodes};
+  const plan_options options{cores, cluster.nodes, cluster.recovery};
   if (has_server(x.training) || scope_of(x.optimizer.kind) == optimizer_scope::solver)
     return {memory_plan_of(resolved, shape, options)};
   const auto plan = plan_of(resolved, shape, *make_model(resolved, shape), options);

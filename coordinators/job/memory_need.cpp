@@ -71,6 +71,8 @@ remedy remedy_of(memory_cause cause) {
             "use a smaller training.batch_size, or fewer processes for each group"};
   case memory_cause::checkpoints:
     return {"checkpoint.every_steps", "give shards to more processes, or write no checkpoints"};
+  case memory_cause::copies:
+    return {"recovery.copies", "give shards to more processes, or keep no copies (0)"};
   case memory_cause::data:
     return {"data", "use fewer rows, or a machine with more memory"};
   case memory_cause::process:

@@ -26,10 +26,11 @@ enum class memory_cause : uint8_t {
   boundaries,  ///< rows on their way between replicas of a group
   kept,        ///< boundaries that other processes may ask for until the next version is whole
   checkpoints, ///< copies of the spans' state
+  copies,      ///< likewise, for what others may lose, of its own spans and as a deputy
   data,        ///< rows, all of them
   process,     ///< the program itself, its threads, and what is under way to others
 };
-inline constexpr size_t memory_cause_count = 10;
+inline constexpr size_t memory_cause_count = 11;
 
 template <>
 struct name_table<memory_cause> {
@@ -41,6 +42,7 @@ struct name_table<memory_cause> {
                                       named(memory_cause::boundaries, "boundaries"),
                                       named(memory_cause::kept, "kept"),
                                       named(memory_cause::checkpoints, "checkpoints"),
+                                      named(memory_cause::copies, "copies"),
                                       named(memory_cause::data, "data"),
                                       named(memory_cause::process, "process")};
 };

@@ -112,6 +112,12 @@ bool has_server(const training_options& x) {
   return merges(x) || is_federated(x) || is_asynchronous(x);
 }
 
+bool copies_spans(const job& resolved) {
+  return !has_server(resolved.training) && !resolved.parallel.splits() &&
+         !resolved.parallel.sharded &&
+         scope_of(resolved.optimizer.kind) == optimizer_scope::element_wise;
+}
+
 bool is_reproducible(const training_options& x) {
   return !is_asynchronous(x);
 }

@@ -37,6 +37,11 @@ inline constexpr uint64_t default_local_steps = 10;
 /// synchronous gradients.
 bool has_server(const training_options& x);
 
+/// True where owners of spans send others copies (coordinators/membership/cut_rule.hpp): what a version comes to depends
+/// on the job alone, and the optimizer keeps nothing but values for each parameter. A model is split because it is
+/// large: there copies would take what splitting saves.
+bool copies_spans(const job& resolved);
+
 /// True when the trained bits depend on the job alone.
 bool is_reproducible(const training_options& x);
 

@@ -41,9 +41,19 @@ struct cluster_timeouts {
   friend bool operator==(const cluster_timeouts&, const cluster_timeouts&) = default;
 };
 
+/// Copies of spans in the memory of other nodes (cut_rule.hpp), by which synchronous training goes on after a loss.
+struct cluster_recovery {
+  size_t copies = 1; ///< of each span
+  std::optional<uint64_t> copy_every =
+    {}; ///< steps; absent: copies are a twentieth of what is sent
+
+  friend bool operator==(const cluster_recovery&, const cluster_recovery&) = default;
+};
+
 struct cluster_plan {
   std::vector<cluster_node> nodes; ///< exactly one is the director
   cluster_timeouts timeouts;
+  cluster_recovery recovery;
   bool insecure = false; ///< plain connections to other machines are wanted
   /// Nodes to begin with, spares that stand in included; absent: all that are no spares.
   std::optional<size_t> min_nodes;

@@ -1,5 +1,6 @@
 #include "coordinators/membership/cluster_view.hpp"
 
+#include "coordinators/base/span_set.hpp"
 #include "coordinators/step/placement.hpp"
 
 #include <algorithm>
@@ -88,6 +89,25 @@ std::string misfit_of_shards(const cluster_view& x, const view_limits& here) {
                                                          : "its blocks are those of another model";
 }
 
+std::string misfit_of_copies(const cluster_view& x, const view_limits& here) {
+  const auto count = block_count(here.parameter_count);
+  span_set held;
+  size_t sum = 0;
+  for (const auto& one : x.holders) {
+    if (one.member >= x.members.size() || one.blocks.end > count || one.blocks.empty() ||
+        one.blocks.begin > one.blocks.end || x.start_version == 0)
+      return "the state it begins with is held by processes that do not exist, or of another model";
+    sum += one.blocks.size();
+    held.add(one.blocks);
+  }
+  if (!x.holders.empty() && (sum != count || !held.contains({0, count})))
+    return "blocks of the state it begins with are held by nobody, or twice";
+  return x.deputies < std::max<size_t>(x.members.size(), 1) &&
+             (x.deputies == 0) == (x.copy_every == 0)
+           ? ""
+           : "its copies of spans have no interval, or nowhere to go";
+}
+
 } // namespace
 
 std::optional<size_t> cluster_view::find(std::string_view name) const {
@@ -140,6 +160,8 @@ std::string misfit_of(const cluster_view& x, const view_limits& here) {
   auto why = misfit_of_replicas(x, here);
   if (why.empty() && here.slice_count > 0)
     why = misfit_of_groups(x, here);
+  if (why.empty())
+    why = misfit_of_copies(x, here);
   return why.empty() ? misfit_of_shards(x, here) : why;
 }
 

@@ -3,8 +3,9 @@
 // The director publishes views; no process answers them, and the higher (term, number) wins. Within
 // a term spans never move and the optimizer's state lives with them, so losing a node without spans
 // costs a new number only: its slices go to others, and what it had sent stays good. Losing a span,
-// or the director, starts a new term: all go back to `start_version`, the version of the last
-// complete checkpoint (0: the initial parameters, a function of the job).
+// or the director, starts a new term: all go back to `start_version`, the newest version of which the
+// living ones hold copies (cut_rule.hpp), else that of the last complete checkpoint (0: the initial
+// parameters, a function of the job).
 //
 // A view names processes, never actors: each process finds the way to the others by itself.
 
@@ -70,6 +71,14 @@ struct shard_place {
   friend bool operator==(const shard_place&, const shard_place&) = default;
 };
 
+/// Blocks of the state that a term begins with, and who has them.
+struct span_holder {
+  size_t member = 0; ///< index in the view
+  index_range blocks;
+
+  friend bool operator==(const span_holder&, const span_holder&) = default;
+};
+
 /// Orders views: the higher one wins.
 struct view_number {
   uint64_t term = 0;   ///< counts roll-backs and directors
@@ -85,6 +94,10 @@ struct cluster_view {
   std::vector<replica_place> replicas; ///< every replica of every member
   std::vector<shard_place> shards;     ///< fixed for the term; the order gives each its index
   bool is_careful = false; ///< after a loss: replicas begin a little later (lost_work.hpp)
+  std::vector<span_holder>
+    holders{};             ///< of the start version, each block once; none: the director has it
+  size_t deputies = 0;     ///< with copies of each span (cut_rule.hpp)
+  uint64_t copy_every = 0; ///< steps from one copy to the next; 0: there are none
 
   /// Index of the member of this name.
   std::optional<size_t> find(std::string_view name) const;

@@ -29,7 +29,7 @@ membership_rule::membership_rule(membership_options options, moment now)
     known_term_(options_.persisted_term),
     asked_term_(options_.persisted_term),
     persisted_term_(options_.persisted_term),
-    checkpoint_version_(options_.checkpoint_version),
+    restart_{options_.checkpoint_version, {}, {}},
     lacking_since_(now) {}
 
 // ---- events ----
@@ -128,6 +128,8 @@ membership_decisions membership_rule::on_fitness(const std::string& name, const 
   outside_.on_fitness(name, news);
   if (const auto found = newcomers_.find(name); found != newcomers_.end() && news.has_version)
     found->second.has_version = true;
+  if (is_present(name))
+    restart_.question.on_answer(name, news.copies);
   return settle();
 }
 
@@ -149,8 +151,9 @@ membership_decisions membership_rule::on_speeds(const speed_wish& wish, const st
   return settle();
 }
 
-void membership_rule::on_checkpoint(uint64_t version) {
-  checkpoint_version_ = std::max(checkpoint_version_, version);
+void membership_rule::on_restarts(uint64_t checkpoint, const index_range& cuts) {
+  restart_.checkpoint = std::max(restart_.checkpoint, checkpoint);
+  restart_.cuts = cuts;
 }
 
 membership_decisions membership_rule::on_term_seen(uint64_t term) {
@@ -276,6 +279,7 @@ void membership_rule::remove(size_t order, const std::string& why) {
   const auto& name = place->name;
   lost_lives_[name].insert(place->incarnation);
   newcomers_.erase(name);
+  restart_.question.on_lost(name);
   std::erase_if(speeds_, [&](const auto& entry) { return entry.first.first == name; });
   std::erase_if(broken_, [&](const auto& entry) {
     return entry.first.first == name || entry.first.second == name;
@@ -293,7 +297,8 @@ bool membership_rule::is_costly(const std::string& name) const {
     return std::ranges::any_of(
       present(), [&](const member& who) { return who.name == name && who.shard_count > 0; });
   const auto index = view_->find(name);
-  return index && view_->holds_spans(*index);
+  return index && (view_->holds_spans(*index) ||
+                   std::ranges::count(view_->holders, *index, &span_holder::member) > 0);
 }
 
 size_t membership_rule::broken_links_of(const std::string& name) const {

@@ -10,9 +10,10 @@
 //
 // Intuition: any replica can compute gradients again; a lost span with its optimizer state is gone.
 // So losing a process without spans costs a new view number, and its slices go to others. Losing a
-// span costs a new term: all go back to the last complete checkpoint. The director writes a term to
-// disk before its first use, so after a new start it uses none twice. A director that meets a
-// higher term knows that it has been replaced.
+// span costs a new term: all go back to the newest version of which the others hold copies
+// (cut_rule.hpp), else to the last complete checkpoint. The director writes a term to disk before
+// its first use, so after a new start it uses none twice. A director that meets a higher term knows
+// that it has been replaced.
 //
 // A name may have many lives, one after the other. A process that was lost, or taken out because
 // others have no link to it, is never admitted again under that incarnation: a late join message
@@ -48,7 +49,8 @@
 //
 // Invariants: view numbers strictly increase; a published term has been persisted; within a term no
 // span moves; every slice has one owner, or one complete group, when there is one; a lost incarnation
-// is in no later view; the start version of a term is that of the last complete checkpoint.
+// is in no later view; the start version of a term is that of the last complete checkpoint, or a
+// later one of which its members hold every part.
 
 #pragma once
 
@@ -98,6 +100,7 @@ struct membership_options {
   milliseconds join_timeout{60'000};
   milliseconds lost_after{5'000};
   speed_options speeds{};          ///< when slices move to faster replicas
+  copy_options copies{};           ///< of spans, by which a term begins where the last one was
   uint64_t persisted_term = 0;     ///< the first term is above this one (term_floor)
   uint64_t checkpoint_version = 0; ///< of the last complete checkpoint; 0: there is none
 
@@ -110,6 +113,12 @@ struct persist_term {
   uint64_t term = 0;
   std::string reason;
   friend bool operator==(const persist_term&, const persist_term&) = default;
+};
+/// Ask these members which copies they hold (`copies_request`).
+struct ask_copies {
+  uint64_t term = 0;
+  std::vector<std::string> names;
+  friend bool operator==(const ask_copies&, const ask_copies&) = default;
 };
 /// Send this view to all its members. `restarts`: a term begins, all load its start version.
 struct publish {
@@ -151,8 +160,8 @@ struct stand_down {
   friend bool operator==(const stand_down&, const stand_down&) = default;
 };
 
-using membership_decision =
-  std::variant<persist_term, publish, wait_for, turn_away, stays_out, give_up, stand_down>;
+using membership_decision = std::variant<persist_term, ask_copies, publish, wait_for, turn_away,
+                                         stays_out, give_up, stand_down>;
 using membership_decisions = std::vector<membership_decision>;
 
 class membership_rule {
@@ -176,10 +185,10 @@ public:
   membership_decisions on_fitness(const std::string& name, const fitness& news, moment now);
   /// Slices are shared so from now on; `why` in words.
   membership_decisions on_speeds(const speed_wish& wish, const std::string& why);
-  /// Nothing moves and no member works: all begin anew from the last checkpoint.
+  /// Nothing moves and no member works: all begin anew.
   membership_decisions on_standstill(const std::string& why, moment now);
-  /// A checkpoint of this version is complete: the next term starts from it.
-  void on_checkpoint(uint64_t version);
+  /// The next term starts from this checkpoint, or from a later cut, if that is one of these versions.
+  void on_restarts(uint64_t checkpoint, const index_range& cuts);
   /// This term was seen: in a hello, a report, or on disk.
   membership_decisions on_term_seen(uint64_t term);
   membership_decisions on_term_persisted(uint64_t term);
@@ -263,7 +272,13 @@ private:
   uint64_t known_term_ = 0;        ///< the highest that may be in use
   uint64_t asked_term_ = 0;        ///< to be persisted
   uint64_t persisted_term_ = 0;
-  uint64_t checkpoint_version_ = 0;
+  struct restart_points {
+    uint64_t checkpoint = 0; ///< of the last complete one
+    index_range cuts{};      ///< versions at which a cut may lie
+    cut_question question;
+    friend bool operator==(const restart_points&, const restart_points&) = default;
+  };
+  restart_points restart_; ///< where the next term may begin
   std::optional<cluster_view> view_;
   std::optional<moment> lacking_since_; ///< no replica or no shard
   std::optional<wait_for> told_;        ///< the last `wait_for`, while it lasts

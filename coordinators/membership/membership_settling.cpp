@@ -95,11 +95,12 @@ void membership_rule::start_if_due() {
 void membership_rule::go_on_to_new_term(membership_decisions& out) {
   if (lacks_shard() || !can_place(options_.split, options_.holders, present()))
     return;
-  if (persisted_term_ == known_term_) {
-    if (asked_term_ == known_term_)
-      out.push_back(persist_term{++asked_term_, why_});
+  if (asked_term_ == known_term_)
+    out.push_back(persist_term{++asked_term_, why_});
+  if (auto names = restart_.question.due(view_, present(), asked_term_, now_); !names.empty())
+    out.push_back(ask_copies{asked_term_, std::move(names)});
+  if (persisted_term_ == known_term_ || !restart_.question.is_over(now_))
     return;
-  }
   known_term_ = persisted_term_;
   phase_ = phase::running;
   newcomers_.clear();
@@ -111,7 +112,16 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
     view.shards.front().blocks = {0, block_count(options_.parameter_count)};
   }
   view.id = {known_term_, 1};
-  view.start_version = checkpoint_version_;
+  view.start_version = restart_.checkpoint;
+  const auto cut =
+    newest_cut(restart_.question.answers_of(view.members), block_count(options_.parameter_count),
+               {std::max(restart_.cuts.begin, size_t{restart_.checkpoint} + 1), restart_.cuts.end});
+  if (cut) {
+    view.start_version = cut->version;
+    view.holders = cut->holders;
+  }
+  restart_.question.end();
+  plan_copies(view, options_.copies);
   announce(std::move(view), true, out);
 }
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "coordinators/base/moment.hpp"
-#include "coordinators/membership/cluster_view.hpp"
+#include "coordinators/membership/cut_rule.hpp"
 
 #include <algorithm>
 #include <map>
@@ -65,6 +65,7 @@ struct fitness {
   bool hangs = false;                ///< it is not admitted while it does
   std::vector<std::string> linked{}; ///< processes that it has links with, while it is outside
   bool has_version = false;          ///< of the present term
+  held_copies copies{};              ///< as it answers before a term
 };
 
 /// A process that has no link with some members, and so takes no part until it has.

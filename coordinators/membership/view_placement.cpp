@@ -259,11 +259,13 @@ cluster_view place_again(const cluster_view& before, std::vector<member> members
             share.give_one_to(place);
     }
   result.members = std::move(members);
-  for (auto& place : result.shards) {
+  const auto follow = [&](auto& place) {
     const auto found = result.find(before.members[place.member].name);
     assert(found && "a span was lost: that is a new term");
     place.member = *found;
-  }
+  };
+  std::ranges::for_each(result.shards, follow);
+  std::ranges::for_each(result.holders, follow);
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "coordinators/parallel/parallel_plan.hpp"
 
 #include "coordinators/job/training_modes.hpp"
+#include "coordinators/membership/cut_rule.hpp"
 #include "coordinators/membership/view_placement.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/base/copy_values.hpp"
@@ -92,6 +93,9 @@ private:
       members.push_back({node.name, 0, node.replica_count, node.shard_count});
     view_ = place_anew(std::move(members), *job_.training.slices, result_.parameter_count, split_,
                        holders_of(shape_, timeline_));
+    if (copies_spans(job_))
+      plan_copies(view_, {options_.recovery.copies, options_.recovery.copy_every.value_or(0),
+                          optimizer_value_count(job_.optimizer)});
   }
 
   std::vector<partition> partitions() const {

@@ -47,6 +47,7 @@ struct parallel_plan {
 struct plan_options {
   size_t core_count = 1;                ///< of this machine
   std::vector<cluster_node> nodes = {}; ///< none: one process with all replicas
+  cluster_recovery recovery = {};
 };
 
 /// Of a resolved job without problems, whose replicas train in step, and its model.

@@ -3,6 +3,7 @@
 #include "coordinators/base/span_set.hpp"
 #include "coordinators/exchange/link_limits.hpp"
 #include "coordinators/exchange/tensor_name.hpp"
+#include "coordinators/membership/cut_rule.hpp"
 #include "coordinators/parallel/tile_rule.hpp"
 #include "coordinators/step/placement.hpp"
 #include "models/segments/segment_chain.hpp"
@@ -17,6 +18,8 @@ namespace {
 
 /// Copies of a span's state that may be asked for, and one in the making.
 constexpr uint64_t state_copies = 3;
+/// Of one version that is everywhere, of one that may be, and of one in the making.
+constexpr uint64_t copies_kept = 3;
 
 /// Sums of segments that are on their way to others' shards, where wires are no slower than replicas.
 constexpr uint64_t sent_segments_max = 2;
@@ -221,8 +224,22 @@ private:
     if (work_.resolved.checkpoint.are_written() && x.owned() > 0)
       x.memory.add(memory_cause::checkpoints,
                    state_copies * slots * floats(x.owned()) + 2 * floats(x.window));
+    if (work_.view.copy_every > 0)
+      x.memory.add(memory_cause::copies,
+                   std::min(copies_kept, plan_.last_version() / work_.view.copy_every) *
+                     (1 + slots) * floats(x.owned() + owned_by_wards(m)));
     x.memory.add(memory_cause::data, bytes_of_rows(shape_at(work_.shape, x.name)));
     x.memory.add(memory_cause::process, program_bytes + under_way(m));
+  }
+
+  /// Elements of the spans that it is a deputy of.
+  uint64_t owned_by_wards(size_t m) const {
+    uint64_t result = 0;
+    for (size_t k = 0; k < work_.view.shards.size(); ++k)
+      if (const auto deputies = deputies_of(work_.view, k);
+          std::ranges::find(deputies, m) != deputies.end())
+        result += elements_of_blocks(work_.view.shards[k].blocks, parameter_count()).size();
+    return result;
   }
 
   static void add_replica(memory_need& to, const replica_plan& x) {

@@ -28,16 +28,16 @@ director_rule::director_rule(const director_rule_options& options, const directo
     rules_{stop_rule{options.stop, memory.stop},
            plateau_rule{options.plateau, memory.plateau.watch(), memory.plateau.reductions()},
            std::move(watched)},
-    start_version_(memory.version),
+    start_{memory.version, memory.is_saved},
     last_row_(memory.last_row),
     best_(options.keep_best ? memory.best : std::nullopt),
     last_loss_(memory.last_loss) {
   if (!last_loss_)
     return;
-  if (options.plan.schedules_evaluation(start_version_)) // a result may have ended training here
+  if (options.plan.schedules_evaluation(start_.version)) // a result may have ended training here
     verdict_ = rules_.stop.verdict(*last_loss_);
   else if (is_better(*last_loss_))
-    last_is_best_ = {start_version_, *last_loss_};
+    last_is_best_ = {start_.version, *last_loss_};
 }
 
 director_memory director_rule::memory(uint64_t version) const {
@@ -46,7 +46,7 @@ director_memory director_rule::memory(uint64_t version) const {
 }
 
 uint64_t director_rule::row_version() const {
-  return last_row_ ? last_row_->version : start_version_;
+  return last_row_ ? last_row_->version : start_.version;
 }
 
 uint64_t director_rule::next_row() const {
@@ -64,17 +64,17 @@ horizon_rule director_rule::horizon_after(uint64_t version) const {
 
 director_decisions director_rule::start() {
   if (interrupted_) {
-    horizon_ = {start_version_, true, rules_.rate.reductions()};
+    horizon_ = {start_.version, true, rules_.rate.reductions()};
     director_decisions out{allow_up_to{horizon_}};
-    finish(start_version_, stop_reason::interrupt, out);
+    finish(start_.version, stop_reason::interrupt, out);
     return out;
   }
-  horizon_ = horizon_after(start_version_);
+  horizon_ = horizon_after(start_.version);
   if (verdict_ != stop_reason::none)
-    horizon_ = {start_version_, true, rules_.rate.reductions()};
+    horizon_ = {start_.version, true, rules_.rate.reductions()};
   director_decisions out{allow_up_to{horizon_}};
-  if (horizon_.version == start_version_) // went on from the end
-    finish(start_version_, verdict_ != stop_reason::none ? verdict_ : natural_end(options_.plan),
+  if (horizon_.version == start_.version) // went on from the end
+    finish(start_.version, verdict_ != stop_reason::none ? verdict_ : natural_end(options_.plan),
            out);
   return out;
 }
@@ -132,7 +132,7 @@ director_decisions director_rule::on_stop_named(uint64_t version, stop_reason re
   if (phase_ == phase::keeping)
     return out;
   // A version that is complete already, or the first one, brings no further report.
-  if (version == start_version_)
+  if (version == start_.version)
     finish(version, reason, out);
   else
     complete_rows(out);
@@ -288,7 +288,8 @@ void director_rule::finish(uint64_t version, stop_reason reason, director_decisi
     last_is_best_.reset();
   const auto every = options_.checkpoint_every;
   const bool is_stopped = (is_named_ || interrupted_) && version < options_.plan.last_version();
-  if (every > 0 && reason != stop_reason::diverged && version > start_version_ &&
+  if (every > 0 && reason != stop_reason::diverged &&
+      (version > start_.version || !start_.is_saved) &&
       (every != checkpoint_at_stop || is_stopped)) {
     // A result ends the run, or an interrupt while the best version was fetched. Shards do not know
     // yet that this version is the last one; they copy it once they do.

@@ -138,6 +138,7 @@ struct director_memory {
   /// The watched loss of this version; nothing when it was not evaluated.
   std::optional<double> last_loss;
   plateau_rule plateau{};
+  bool is_saved = true; ///< there is a checkpoint of this version
 
   friend bool operator==(const director_memory&, const director_memory&) = default;
 };
@@ -223,7 +224,12 @@ private:
   bool interrupted_ = false;
   bool is_named_ = false; ///< a version to stop at: replicas do not hold a second time
   stop_reason named_reason_ = stop_reason::interrupt;
-  uint64_t start_version_ = 0;
+  struct beginning {
+    uint64_t version = 0;
+    bool is_saved = true; ///< there is a checkpoint of it
+    friend bool operator==(const beginning&, const beginning&) = default;
+  };
+  beginning start_;
   uint64_t marked_version_ = 0;            ///< the newest horizon that was reached
   std::map<uint64_t, batch_sums> trained_; ///< reported, their rows not complete yet
   std::map<uint64_t, std::map<size_t, batch_sums>> evaluated_; ///< chunks by version

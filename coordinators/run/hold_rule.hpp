@@ -34,8 +34,8 @@
 // A shard that is at T + 1 when it hears of T reports no row of T, though it keeps that version: then T + 1 is named in its
 // place. Members compute step T by that horizon, so all reach it; nobody outside has a span of it, so none passes it.
 //
-// A loss after T was named changes none of this within the term. A new term starts from a complete
-// checkpoint; that may have been at T + 1, and then T + 1 is named in its place.
+// A loss after T was named changes none of this within the term. A new term starts from a version that
+// was reached; that may have been T + 1, and then T + 1 is named in its place.
 
 #pragma once
 

@@ -129,11 +129,11 @@ class Faults(EqualRuns):
         self.assertLessEqual(lost, 1, result)
         self.assertGreaterEqual(result["seconds_elapsed"] * 1.01, result["seconds"] * (lives == 1), result)
 
-    def play(self, placement, fault, lives=1, kind=None, lost_after=LOST_AFTER):
+    def play(self, placement, fault, lives=1, kind=None, lost_after=LOST_AFTER, settings=settings_of(EPOCHS)):
         """Result and cluster of a run that the fault befell in time."""
         for _ in range(40):
             nodes = nodes_on_loopback(PLACEMENTS[placement])
-            text = cluster_text(nodes, settings_of(EPOCHS), timeouts(lost_after, 8))
+            text = cluster_text(nodes, settings, timeouts(lost_after, 8))
             with Cluster(text, nodes) as cluster:
                 self.assertTrue(cluster.wait_for_epoch(
                     self.random.randint(EPOCHS // 20, EPOCHS * 19 // 20)), cluster.messages())
@@ -173,6 +173,20 @@ class Faults(EqualRuns):
             self.expect_loss(result, cluster)
             self.assertEqual(result["rollbacks"], 1)
         self.for_each_trial(Kill("right"), check, kind="kill -9 of a shard and replica")
+
+    def test_lost_parameters_cost_a_few_steps_without_any_checkpoint(self):
+        """Others have copies of them: one after the other may be lost, or two at once."""
+        every = 3
+        for copies, names in ((1, ["right"]), (2, ["left", "right"])):
+            settings = (f"[recovery]\ncopies = {copies}\ncopy_every = {every}\n[checkpoint]\nevery_steps = 0\n"
+                        f"[training]\nepochs = {EPOCHS}\n")
+
+            def check(result, cluster, most=2 * every):
+                self.expect_loss(result, cluster)
+                self.assertGreaterEqual(result["rollbacks"], 1)
+                self.assertLessEqual(result["steps_again"], most * result["rollbacks"])
+                self.assertGreater(result["bytes_by_kind"]["copy"], 0)
+            self.for_each_trial(Kill(*names, restart=[]), check, ["peer"], settings=settings)
 
     def test_killed_worker_without_a_shard_costs_no_step(self):
         self.for_each_trial(Kill("left"), self.expect_loss_that_costs_no_step, ["server"],

@@ -198,6 +198,8 @@ class Splits(PlacedTest):
                     counted.append(shapes)
                     plan = self.result_of("config", "show", file, "--plan")
                     kinds, planned = result["bytes_by_kind"], bytes_of(plan, result["steps"])
+                    copies = kinds.pop("copy", 0)  # tests/scripts/launch_test.py counts them
+                    self.assertEqual(copies > 0, (tensor, pipeline, sharded) == (1, 1, False))
                     # The last version, and the result for the director, may be on their way when
                     # bytes are counted last.
                     late = planned.pop("result") + sum(link["parameters"]

@@ -73,9 +73,9 @@ class LargeModel(CommandTest):
     def train_alone(self, optimizer):
         return self.train(self.write("job.toml", job_text(MEGABYTES, optimizer)), more=["--overwrite"])
 
-    def launch(self, optimizer, nodes):
+    def launch(self, optimizer, nodes, more=""):
         """The result, and the most memory of each node in bytes."""
-        self.write_cluster(optimizer, nodes)
+        self.write_cluster(optimizer, nodes, more)
         peaks = {}
         with self.start(TROUPE, "launch", self.file, "--json", "--quiet", "--overwrite") as run:
             deadline = time.monotonic() + HANG
@@ -136,10 +136,11 @@ class LargeModel(CommandTest):
         self.fail(f"ended before epoch {epoch}")
 
     def test_memory_and_bits(self):
-        for optimizer in ("sgd", "adam"):
-            with self.subTest(optimizer):
+        """The second time with copies at each step, of which three versions are kept."""
+        for optimizer, more in (("sgd", ""), ("adam", ""), ("adam", "[recovery]\ncopy_every = 1\n")):
+            with self.subTest(optimizer, more=more):
                 alone = self.train_alone(optimizer)
-                result, peaks = self.launch(optimizer, [(1, 1), (1, 1)])
+                result, peaks = self.launch(optimizer, [(1, 1), (1, 1)], more)
                 model = MEGABYTES * MEGABYTE
                 for name, peak in sorted(peaks.items()):
                     print(f"{optimizer}, {name}: {peak / MEGABYTE:.0f} MB, "

@@ -17,6 +17,7 @@ from command import JOB, SOURCE, TROUPE, CommandTest, main, nodes_of
 from patience import HANG, SLOWNESS, lenient, wait_until
 
 BLOCK = 4096
+ADAM_VALUES = 3  # parameter and two slots
 DIGITS_PARAMETERS = 64 * 128 + 128 + 128 * 10 + 10
 DIGITS_SLICES = 4
 EXAMPLES = os.path.join(SOURCE, "examples", "cluster")
@@ -68,7 +69,15 @@ def bytes_of(nodes, slices, steps, parameters):
         others = sum(1 for i, other in enumerate(sums) if i != index and other)
         total += steps * count * (parameters - span) + (steps + 1) * span * others
         total += span if index > 0 else 0  # the result, for the director
-    return 4 * total
+    return 4 * total + copied_bytes(sum(1 for span in owned if span), steps)
+
+
+def copied_bytes(owners, steps):
+    """What owners of all parameters send each other in copies, with the two slots of adam."""
+    if owners < 2:
+        return 0
+    every = -(-10 * ADAM_VALUES // (owners - 1))
+    return steps // every * 4 * ADAM_VALUES * DIGITS_PARAMETERS
 
 
 class Launch(CommandTest):
@@ -102,8 +111,9 @@ class Launch(CommandTest):
         result = 4 * sum(end - begin for process in plan["processes"][1:]
                          for begin, end in process["spans"])  # for the director
         parameters = (steps + 1) * sum(link["parameters"] for link in links) + result
+        owners = sum(1 for process in plan["processes"] if any(end > begin for begin, end in process["spans"]))
         kinds = {"gradient": steps * sum(link["gradients"] for link in links),
-                 "parameters": parameters}
+                 "parameters": parameters, "copy": copied_bytes(owners, steps)}
         return {kind: count for kind, count in kinds.items() if count}
 
     def test_one_set_of_bits_for_all_placements(self):

@@ -146,6 +146,10 @@ std::optional<failure> cluster::boot_director() {
   options.membership.settle = options_.join_timeout;
   options.membership.links_first = true;
   options.membership.speeds = {milliseconds{50}, 2, milliseconds{100}, milliseconds{1'000}};
+  if (auto& copies = options.membership.copies; copies.deputies > 0) {
+    copies.deputies = options_.deputies;
+    copies.every = options_.copy_every;
+  }
   options.exchange = options_.exchange;
   options.membership.lost_after =
     std::chrono::duration_cast<milliseconds>(options_.wires.lost_after);

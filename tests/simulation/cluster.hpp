@@ -56,6 +56,8 @@ struct cluster_options {
   std::string
     record; ///< file on the parameter server's disk that gets an asynchronous run's decisions
   bool speeds_change = true; ///< replicas say so, and slices move
+  size_t deputies = 0;       ///< with copies of spans, and how often there are new ones
+  uint64_t copy_every = 0;
   test_hooks hooks;
   exchange_options exchange;
 };

@@ -62,6 +62,7 @@ public:
       oracle& judge, trial_report& report, const trial_options& options,
       const std::string& record = {}, duration clock_ahead = {})
     : what_(what),
+      seed_(seed),
       clock_ahead_(clock_ahead),
       record_(record),
       pieces_apart_(options.pieces_apart),
@@ -121,6 +122,8 @@ private:
     options.exchange = what_.what->exchange;
     options.clock_ahead = clock_ahead_;
     options.record = record_;
+    options.deputies = seed_ % 3; // drawn without dice: the rest of a seed stays what it was
+    options.copy_every = seed_ / 3 % 4;
     return options;
   }
 
@@ -161,6 +164,7 @@ private:
   }
 
   const prepared_workload& what_;
+  uint64_t seed_;
   duration clock_ahead_;
   std::string record_;
   bool pieces_apart_;

@@ -42,6 +42,11 @@ std::string words(const cluster_view& x) {
   for (const auto& one : x.shards)
     text += ", " + x.members[one.member].name + " blocks " +
             range_in_words(one.blocks.begin, one.blocks.end);
+  for (const auto& one : x.holders)
+    text += ", " + x.members[one.member].name + " has blocks " +
+            range_in_words(one.blocks.begin, one.blocks.end);
+  if (x.copy_every > 0)
+    text += ", " + std::to_string(x.deputies) + " copies each " + std::to_string(x.copy_every);
   return text;
 }
 
@@ -57,6 +62,10 @@ std::string words(const given_up& x) {
 
 std::string words(const hold_request& x) {
   return "hold " + std::to_string(x.term) + "/" + std::to_string(x.sequence);
+}
+
+std::string words(const copies_request& x) {
+  return "which copies are held before term " + std::to_string(x.term);
 }
 
 std::string words(const hold_answer& x) {
@@ -208,9 +217,9 @@ bool visit_one_of(const caf::message& content, F&& f) {
 template <class F>
 bool visit(const caf::message& content, F&& f) {
   return visit_one_of<sent_piece, sent_want, node_report, directive, cluster_view, given_up,
-                      hold_request, hold_answer, shard_numbers, training_report, evaluation,
-                      span_hash, not_finite_report, sent_credit, sent_stamp, task_header,
-                      result_header, sequence_news, span_progress>(content, f);
+                      hold_request, copies_request, hold_answer, shard_numbers, training_report,
+                      evaluation, span_hash, not_finite_report, sent_credit, sent_stamp,
+                      task_header, result_header, sequence_news, span_progress>(content, f);
 }
 
 } // namespace

@@ -39,6 +39,7 @@ struct heard {
   std::vector<uint64_t> rounds{};      ///< of holds
   std::vector<uint64_t> first_steps{}; ///< not begun, of those that hold
   std::vector<shard_copy> copies{};
+  std::vector<uint64_t> saved{}; ///< versions of which all deputies have a copy
 };
 
 template <class T>
@@ -57,9 +58,9 @@ inline director_link_actor::behavior_type played_director(director_link_actor::p
 inline node_actor::behavior_type played_peer(node_actor::pointer, heard* notes) {
   return {note(notes->pieces),     note(notes->wants),         note(notes->credits),
           note(notes->stamps),     [](const cluster_view&) {}, [](const given_up&) {},
-          [](const directive&) {}, [](const hold_request&) {}, note(notes->numbers),
-          note(notes->orders),     note(notes->results),       note(notes->decisions),
-          note(notes->progress)};
+          [](const directive&) {}, [](const hold_request&) {}, [](const copies_request&) {},
+          note(notes->numbers),    note(notes->orders),        note(notes->results),
+          note(notes->decisions),  note(notes->progress)};
 }
 
 inline replica_actor::behavior_type played_replica(replica_actor::pointer, heard* notes) {
@@ -85,7 +86,8 @@ inline shard_actor::behavior_type played_shard(shard_actor::pointer, heard* note
           [](atom::pull, uint64_t) -> caf::result<parameter_span> {
             return caf::make_error(protocol_error::version_not_held);
           },
-          [=](atom::figures) { return notes->figures; }};
+          [=](atom::figures) { return notes->figures; },
+          [=](atom::save, uint64_t version) { notes->saved.push_back(version); }};
 }
 
 inline relay_actor::behavior_type played_relay(relay_actor::pointer, heard* notes) {

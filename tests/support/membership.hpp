@@ -39,6 +39,9 @@ inline std::string text_of(const cluster_view& view) {
     for (const auto& place : view.shards)
       if (place.member == m)
         result += " s" + text_of(place.blocks);
+    for (const auto& one : view.holders)
+      if (one.member == m)
+        result += " has " + text_of(one.blocks);
   }
   return result;
 }
@@ -46,6 +49,12 @@ inline std::string text_of(const cluster_view& view) {
 struct text_of_decision {
   std::string operator()(const persist_term& what) const {
     return "persist " + std::to_string(what.term);
+  }
+  std::string operator()(const ask_copies& what) const {
+    std::string result = "ask";
+    for (const auto& name : what.names)
+      result += " " + name;
+    return result;
   }
   std::string operator()(const publish& what) const {
     return (what.restarts ? "restart " : "view ") + text_of(what.view);
@@ -75,7 +84,14 @@ inline texts texts_of(const membership_decisions& decisions) {
 }
 
 inline std::string reason_of(const membership_decision& decision) {
-  return std::visit([](const auto& what) { return what.reason; }, decision);
+  return std::visit(
+    [](const auto& what) -> std::string {
+      if constexpr (requires { what.reason; })
+        return what.reason;
+      else
+        return "a question";
+    },
+    decision);
 }
 
 /// a: one replica; b: one replica; s, t: one shard each. 4 slices, 2 blocks.

@@ -151,6 +151,10 @@ director_options options_of_director(const networked_options& x, const model& ne
       return place ? x.cluster.nodes[*place].replica_count : 0;
     });
   }
+  if (auto& copies = result.membership.copies; copies.deputies > 0) {
+    copies.deputies = x.cluster.recovery.copies;
+    copies.every = x.cluster.recovery.copy_every.value_or(0);
+  }
   result.membership.links_first = true;
   result.membership.min_nodes = x.cluster.min_nodes;
   result.membership.settle = x.cluster.timeouts.settle;
@@ -169,7 +173,10 @@ director_options options_of_director(const networked_options& x, const model& ne
 std::shared_ptr<scratch_pool> scratch_of(const networked_options& x, size_t parameter_count) {
   if (x.cluster.nodes.size() <= 1 || (x.scratch_folder.empty() && !x.checkpoints))
     return nullptr;
-  const size_t reserved = *x.resolved.training.keep_best ? 2 : 1; // the next one comes meanwhile
+  const bool goes_back = copies_spans(x.resolved) && x.cluster.recovery.copies > 0;
+  const size_t reserved = !*x.resolved.training.keep_best ? 1
+                          : goes_back                     ? 1 + past_rows::bests_max
+                                                          : 2; // the next one comes meanwhile
   return x.scratch_folder.empty()
            ? std::make_shared<scratch_pool>(x.checkpoints->where(), x.checkpoints->directory(),
                                             parameter_count, reserved)

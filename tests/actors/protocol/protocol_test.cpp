@@ -204,8 +204,16 @@ TEST_F(protocol, filled_progress_and_results_survive) {
 }
 
 TEST_F(protocol, messages_between_processes_survive) {
-  expect_survives(cluster_view{
-    {3, 2}, 40, {{"a", 7, 2, 1, 8}, {"b", 9, 0, 3}}, {{0, 1, {2, 4}}}, {{1, 2, {0, 5}}}, true});
+  expect_survives(cluster_view{{3, 2},
+                               40,
+                               {{"a", 7, 2, 1, 8}, {"b", 9, 0, 3}},
+                               {{0, 1, {2, 4}}},
+                               {{1, 2, {0, 5}}},
+                               true,
+                               {{1, {0, 3}}, {0, {3, 5}}},
+                               2,
+                               7});
+  expect_survives(copies_request{4, 3});
   expect_survives(directive{3, 8, {12, true, {4, 9}}, 10, 6, 9, 77});
   expect_survives(given_up{7});
   expect_survives(hold_request{3, 9});
@@ -217,7 +225,8 @@ TEST_F(protocol, messages_between_processes_survive) {
                                milliseconds{30},
                                milliseconds{20},
                                {{"replica 0", "slice 4", milliseconds{7}, milliseconds{6}}}},
-                              1, some_figures(), {7, 8, 9}, {{"b", 1, 2, 3, 4, 5, 6}}));
+                              1, some_figures(), {7, 8, 9}, {{"b", 1, 2, 3, 4, 5, 6}}, {},
+                              {4, {{8, {{0, 1}, {3, 4}}}, {9, {}}}}));
 }
 
 TEST_F(protocol, tensors_and_all_that_is_said_of_them_survive) {

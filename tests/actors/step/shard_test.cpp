@@ -68,9 +68,9 @@ protected:
     run();
   }
 
-  template <class T>
-  void send(const T& message) {
-    caf::anon_send(everybody_.shards[0].actor, message);
+  template <class... Ts>
+  void send(const Ts&... message) {
+    caf::anon_send(everybody_.shards[0].actor, message...);
     run();
   }
 
@@ -304,6 +304,60 @@ TEST_F(shard_alone, copies_its_state_at_the_versions_to_be_saved_and_at_the_end)
   EXPECT_EQ(relay_.copies[1].numbers.metrics, batch_sums{}) << "an epoch is over";
   send(work(4, {0, 2}, 2));
   EXPECT_EQ(announced_.back().version, 4u) << "what is sent at the end stays as it is";
+}
+
+TEST_F(shard_alone, no_version_is_announced_before_its_copy_is_made_and_the_last_one_has_come) {
+  everybody_.term = 2;
+  everybody_.copy_every = 2;
+  send(everybody_);
+  send(work(0, {0, 2}, 2));
+  EXPECT_TRUE(relay_.copies.empty());
+  send(work(1, {0, 2}, 2));
+  ASSERT_EQ(relay_.copies.size(), 1u);
+  const auto first = relay_.copies[0];
+  EXPECT_EQ(first.version, 2u);
+  EXPECT_TRUE(first.is_kept);
+  EXPECT_FALSE(first.is_saved);
+  EXPECT_EQ(announced_.back().version, 2u);
+  send(work(2, {0, 2}, 2));
+  EXPECT_EQ(relay_.copies.size(), 2u) << "of the checkpoint";
+  EXPECT_FALSE(relay_.copies[1].is_kept);
+  const auto reports = notes_.reports.size();
+  send(work(3, {0, 2}, 2));
+  everybody_.number = 2;
+  send(everybody_);
+  EXPECT_EQ(announced_.back().version, 3u) << "the copy of version 2 is under way";
+  EXPECT_EQ(notes_.reports.size(), reports);
+  EXPECT_EQ(pull(3), 7);
+  send(atom::save_v, uint64_t{1});
+  EXPECT_EQ(relay_.copies.size(), 2u);
+  send(atom::save_v, uint64_t{2});
+  ASSERT_EQ(relay_.copies.size(), 3u);
+  EXPECT_EQ(relay_.copies[2].version, 4u);
+  EXPECT_EQ(announced_.back().version, 4u);
+  EXPECT_EQ(pull(4), 6);
+  EXPECT_EQ(notes_.reports.size(), reports + 1);
+  EXPECT_EQ(first.parameters.values()[0], 8) << "a copy does not change";
+}
+
+// It may have lain elsewhere; and whoever keeps the metrics then needs the sums.
+TEST_F(shard_alone, a_term_begins_with_a_copy_that_has_the_sums_since_the_last_row) {
+  shard_start start{2, std::make_shared<version_buffers>(parameter_count), {}, {}};
+  start.numbers.metrics = {4, 5, 0, 0};
+  std::ranges::fill(start.versions->of(3).values(), 0.0f);
+  send(start);
+  everybody_.term = 2;
+  everybody_.start_version = 3;
+  everybody_.copy_every = 2;
+  everybody_.shards.insert(everybody_.shards.begin(),
+                           everybody_.shards[0]); // another one keeps the metrics
+  everybody_.shards[1].blocks = {1, 1};
+  everybody_.index = 0;
+  send(everybody_);
+  ASSERT_EQ(relay_.copies.size(), 1u);
+  EXPECT_EQ(relay_.copies[0].version, 3u);
+  EXPECT_EQ(relay_.copies[0].numbers.metrics, (batch_sums{4, 5, 0, 0}));
+  everybody_.shards.erase(everybody_.shards.begin());
 }
 
 TEST_F(shard_alone, copies_a_stop_and_no_end_of_the_plan_where_that_is_all_that_is_saved) {

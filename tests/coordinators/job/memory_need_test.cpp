@@ -129,7 +129,8 @@ TEST(memory_need, every_cause_has_a_remedy) {
     {memory_cause::activations, "training.batch_size"},
     {memory_cause::boundaries, "training.batch_size"},
     {memory_cause::kept, "training.batch_size"},
-    {memory_cause::checkpoints, "checkpoint.every_steps"}};
+    {memory_cause::checkpoints, "checkpoint.every_steps"},
+    {memory_cause::copies, "recovery.copies"}};
   for (const auto& [cause, key] : cases) {
     memory_need need;
     need.add(cause, 2);

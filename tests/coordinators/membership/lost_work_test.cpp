@@ -197,7 +197,7 @@ TEST(membership_rule, who_hangs_is_taken_out_and_admitted_once_it_works_again) {
 
 TEST(membership_rule, who_hangs_with_spans_costs_a_term) {
   auto rule = running();
-  rule.on_checkpoint(8);
+  rule.on_restarts(8, {});
   const auto decisions = rule.on_hung("t", "it hangs", at(10));
   EXPECT_EQ(texts_of(decisions), (texts{"turn away t1", "persist 2"}));
   EXPECT_EQ(reason_of(decisions[1]), "t was taken out: it hangs with its spans");
@@ -212,7 +212,7 @@ TEST(membership_rule, the_directors_own_process_does_not_go_for_hanging) {
 
 TEST(membership_rule, a_circle_is_broken_by_a_new_term) {
   auto rule = running();
-  rule.on_checkpoint(4);
+  rule.on_restarts(4, {});
   EXPECT_EQ(texts_of(rule.on_standstill("nothing moved", at(10))), (texts{"persist 2"}));
   EXPECT_EQ(texts_of(rule.on_term_persisted(2)),
             (texts{"restart 2.1 from 4: a r0..2, b r2..4, s s0..1, t s1..2"}));

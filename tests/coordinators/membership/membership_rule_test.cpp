@@ -116,8 +116,8 @@ TEST(membership_rule, losing_a_replica_costs_a_number) {
 
 TEST(membership_rule, losing_a_span_costs_a_term_from_the_last_checkpoint) {
   auto rule = running();
-  rule.on_checkpoint(8);
-  rule.on_checkpoint(4);
+  rule.on_restarts(8, {});
+  rule.on_restarts(4, {});
   const auto decisions = rule.on_lost("s", 1, at(5));
   EXPECT_EQ(texts_of(decisions), (texts{"persist 2"}));
   EXPECT_EQ(reason_of(decisions[0]), "s was lost with its spans");

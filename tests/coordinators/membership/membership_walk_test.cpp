@@ -2,6 +2,7 @@
 
 #include "coordinators/membership/membership_rule.hpp"
 
+#include "coordinators/base/span_set.hpp"
 #include "coordinators/membership/cluster_view.hpp"
 #include "coordinators/step/placement.hpp"
 #include "tests/support/membership.hpp"
@@ -40,6 +41,7 @@ public:
     options_.checkpoint_version = checkpoint_ = random() % 3;
     if (random() % 2 == 0)
       draw_holders(random);
+    options_.copies = {random() % 3, random() % 4, random() % 3};
     rule_.emplace(options_, now_);
     lives_.resize(count, 1);
   }
@@ -75,9 +77,10 @@ public:
     case 7:
       return take(rule_->on_reachable(name, peer, now_));
     case 8:
-      rule_->on_checkpoint(checkpoint_ / 2); // an old one
+      rule_->on_restarts(checkpoint_ / 2, {}); // an old one
       checkpoint_ += what.more % 3;
-      return rule_->on_checkpoint(checkpoint_);
+      cuts_ = {size_t{what.more} % 5, size_t{what.more} % 16};
+      return rule_->on_restarts(checkpoint_, cuts_);
     case 9:
       persisted_ = std::max(asked_, persisted_);
       return take(rule_->on_term_persisted(persisted_));
@@ -95,6 +98,7 @@ public:
 
   size_t views() const { return views_; }
   size_t terms() const { return terms_; }
+  size_t cuts() const { return cuts_taken_; }
   bool stopped() const { return rule_->state() == membership_rule::phase::stopped; }
 
 private:
@@ -125,6 +129,14 @@ private:
         news.linked.push_back(options_.expected[k].name);
     if (news.has_version)
       newcomers_.erase(name);
+    if (question_ > 0) {
+      news.copies.term = question_ - more % 8 / 7; // or of an earlier question
+      for (uint64_t version = more % 3; version < 12 && more % 7 > 0; version += 3)
+        news.copies.copies.push_back({version, {{more / 7 % 3, 6}, {0, more / 7 % 5}}});
+      if (news.copies.term == question_)
+        for (const auto& one : news.copies.copies)
+          said_[name].push_back(one);
+    }
     take(rule_->on_fitness(name, news, now_));
   }
 
@@ -152,6 +164,14 @@ private:
   void on(const persist_term& what) {
     RC_ASSERT(what.term == std::max(asked_, persisted_) + 1);
     asked_ = what.term;
+  }
+  void on(const ask_copies& what) {
+    RC_ASSERT((what.term == asked_ && last_ && last_->copy_every > 0));
+    for (const auto& name : what.names)
+      RC_ASSERT(last_->find(name) &&
+                !lost_.contains({name, last_->members[*last_->find(name)].incarnation}));
+    if (std::exchange(question_, what.term) != what.term)
+      said_.clear();
   }
   void on(const turn_away& what) { lost_.insert({what.name, what.incarnation}); }
   void on(const wait_for& what) { RC_ASSERT(what.since <= now_); }
@@ -287,7 +307,12 @@ private:
   void check_new_term(const cluster_view& view) {
     ++terms_;
     RC_ASSERT(view.id.number == 1u);
-    RC_ASSERT(view.start_version == checkpoint_);
+    RC_ASSERT((view.copy_every == 0) == (view.deputies == 0) &&
+              view.deputies <= options_.copies.deputies);
+    if (view.holders.empty())
+      RC_ASSERT(view.start_version == checkpoint_);
+    else
+      check_cut(view);
     size_t next = 0;
     for (const auto& place : view.shards) {
       RC_ASSERT(place.index < view.members.at(place.member).shard_count);
@@ -297,9 +322,33 @@ private:
     RC_ASSERT(next == block_count(options_.parameter_count));
   }
 
+  /// Whoever is to have a part has said so before this term, and is here still.
+  void check_cut(const cluster_view& view) {
+    ++cuts_taken_;
+    RC_ASSERT(view.start_version > checkpoint_ && view.start_version < cuts_.end &&
+              question_ == view.id.term);
+    span_set held;
+    size_t sum = 0;
+    for (const auto& one : view.holders) {
+      RC_ASSERT(held.add(one.blocks));
+      sum += one.blocks.size();
+      RC_ASSERT(
+        std::ranges::any_of(said_[view.members.at(one.member).name], [&](const held_copy& x) {
+          return x.version == view.start_version &&
+                 std::ranges::any_of(x.blocks,
+                                     [&](const index_range& y) { return y.contains(one.blocks); });
+        }));
+    }
+    RC_ASSERT(sum == block_count(options_.parameter_count) && held.contains({0, sum}));
+  }
+
   void check_same_term(const cluster_view& view) const {
     RC_ASSERT(view.id.number == last_->id.number + 1);
     RC_ASSERT(view.start_version == last_->start_version);
+    RC_ASSERT(view.copy_every == last_->copy_every && view.deputies == last_->deputies);
+    RC_ASSERT(view.holders.size() == last_->holders.size());
+    for (size_t k = 0; k < view.holders.size(); ++k)
+      RC_ASSERT(view.members[view.holders[k].member] == last_->members[last_->holders[k].member]);
     RC_ASSERT(view.shards.size() == last_->shards.size());
     for (size_t k = 0; k < view.shards.size(); ++k) {
       const auto& before = last_->shards[k];
@@ -316,6 +365,10 @@ private:
   uint64_t asked_ = 0;
   uint64_t persisted_ = 0;
   uint64_t checkpoint_ = 0;
+  index_range cuts_{};
+  uint64_t question_ = 0; ///< the term before which copies were asked for last
+  std::map<std::string, std::vector<held_copy>> said_; ///< since then
+  size_t cuts_taken_ = 0;
   std::optional<cluster_view> last_;
   std::set<std::string> newcomers_;
   std::set<std::string> unsure_; ///< of these
@@ -329,6 +382,7 @@ private:
 TEST(membership_walk, views_keep_their_promises_whatever_happens) {
   size_t views = 0;
   size_t terms = 0;
+  size_t cuts = 0;
   size_t ends = 0;
   const auto events = rc::gen::container<std::vector<membership_walk::event>>(
     rc::gen::map(rc::gen::arbitrary<std::array<uint8_t, 3>>(), [](const auto& numbers) {
@@ -341,9 +395,11 @@ TEST(membership_walk, views_keep_their_promises_whatever_happens) {
         walk.on(event);
       views += walk.views();
       terms += walk.terms();
+      cuts += walk.cuts();
       ends += walk.stopped() ? 1 : 0;
     }));
   EXPECT_GT(terms, 20u) << "the walks went where it matters";
+  EXPECT_GT(cuts, 20u);
   EXPECT_GT(views, terms);
   EXPECT_GT(ends, 0u);
 }

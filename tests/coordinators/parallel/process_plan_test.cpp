@@ -100,6 +100,31 @@ TEST(process_plan, memory_is_told_by_cause) {
   EXPECT_EQ(a.memory.sum(), sum);
 }
 
+TEST(process_plan, copies_of_its_own_spans_and_of_those_it_is_a_deputy_of_are_kept) {
+  auto x = wide_job();
+  x.training.epochs = 100;
+  x.training.replicas.emplace(3);
+  const auto copies = [&](const char* optimizer, cluster_recovery recovery = {},
+                          const std::vector<cluster_node>& nodes = two) {
+    x.optimizer.kind =
+      std::string{optimizer} == "adam" ? optimizer_kind::adam : optimizer_kind::sgd;
+    const auto resolved = resolve(x, digits, 64);
+    const auto plan =
+      plan_of(resolved, digits, *make_model(resolved, digits), {64, nodes, recovery});
+    return plan.processes[0].memory.of(memory_cause::copies);
+  };
+  EXPECT_EQ(copies("adam"), 3u * 3 * 4 * all) << "three versions of parameters and two slots";
+  EXPECT_EQ(copies("sgd"), 3u * 1 * 4 * all);
+  EXPECT_EQ(copies("adam", {0}), 0u);
+  EXPECT_EQ(copies("adam", {1, 200}), 2u * 3 * 4 * all) << "more are not made";
+  EXPECT_EQ(copies("adam", {1}, {node("a", 1, 1), node("b", 1, 0)}), 0u) << "a has all";
+  const std::vector<cluster_node> three{node("a", 1, 1), node("b", 1, 1), node("c", 1, 1)};
+  EXPECT_EQ(copies("sgd", {2}, three), 3u * 4 * all) << "its own and both others";
+  x.parallel.tensor = 2;
+  x.training.replicas.emplace(2);
+  EXPECT_EQ(copies("adam"), 0u) << "of a split model";
+}
+
 TEST(process_plan, boundaries_of_an_evaluation_are_kept_too) {
   auto x = wide_job();
   x.parallel.tensor = 2;

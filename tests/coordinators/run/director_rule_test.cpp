@@ -447,6 +447,24 @@ TEST(director_stop, before_the_start_training_ends_as_it_begins) {
   EXPECT_EQ(rule.state(), phase::ending);
 }
 
+// Copies in memory brought it there: no checkpoint has it.
+TEST(director_stop, before_a_start_that_no_checkpoint_has_one_is_taken) {
+  for (const bool is_saved : {true, false}) {
+    director_memory memory;
+    memory.version = 3;
+    memory.is_saved = is_saved;
+    director_rule_options options;
+    options.plan = timeline{.row_count = 8, .step_limit = {}};
+    options.checkpoint_every = 2;
+    director_rule rule{options, memory};
+    rule.on_stop_requested();
+    auto expected = decisions{up_to(3), interrupted_at(3)};
+    if (!is_saved)
+      expected.insert(expected.begin() + 1, take_checkpoint{3});
+    EXPECT_EQ(rule.start(), expected);
+  }
+}
+
 TEST(director_stop, reports_that_come_during_the_hold_wait_for_its_end) {
   auto rule = begun();
   rule.on_stop_requested();
