@@ -134,7 +134,8 @@ def kills(seconds, every, away, program):
     disturbed, count = seconds_of(epochs, every, away, program)
     again = disturbed["steps_again"]
     print(f"{quiet['steps']} steps in {quiet['seconds']:.1f} s; with {count} kills in "
-          f"{disturbed['seconds']:.1f} s, {again} steps again")
+          f"{disturbed['seconds']:.1f} s, {again} steps again in {disturbed['seconds_again']:.1f} s, "
+          f"{disturbed['seconds_still']:.1f} s still")
     print(f"goodput {quiet['seconds'] / disturbed['seconds']:.4f}, hashes "
           + ("equal" if quiet["parameters_sha256"] == disturbed["parameters_sha256"] else "DIFFER"))
 
