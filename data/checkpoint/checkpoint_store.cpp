@@ -162,11 +162,20 @@ checkpoint_store::draft& checkpoint_store::draft_of(const checkpoint_range& what
   return *result;
 }
 
+// A draft that was dropped while the disk failed may have left its file.
 void checkpoint_store::write_range(const checkpoint_range& what, std::span<const float> values) {
   auto& to = draft_of(what);
+  const auto begin = [&] { to.out.emplace(*disk_, to.place.temporary(), what.parameter_count); };
   to.place.attempt([&] {
-    if (!to.out)
-      to.out.emplace(*disk_, to.place.temporary(), what.parameter_count);
+    try {
+      if (!to.out)
+        begin();
+    } catch (const disk_error& problem) {
+      if (problem.error_number() != EEXIST)
+        throw;
+      disk_->remove(to.place.temporary());
+      begin();
+    }
     to.out->write(what.part, what.first_element, values);
   });
 }

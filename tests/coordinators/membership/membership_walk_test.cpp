@@ -55,6 +55,13 @@ public:
 
   void on(const event& what) {
     now_ += milliseconds{what.more % 60};
+    if (what.kind % 2 == 0) // all who were asked answer, with what is whole
+      for (const auto& name : std::exchange(asked_names_, {})) {
+        fitness news;
+        news.copies = {question_, {{checkpoint_ + 1 + what.more % 3, {{0, 6}}}}};
+        said_[name].push_back(news.copies.copies.front());
+        take(rule_->on_fitness(name, news, now_));
+      }
     const auto i = what.who % lives_.size();
     const auto& name = options_.expected[i].name;
     const auto& peer = options_.expected[what.more % lives_.size()].name;
@@ -172,6 +179,7 @@ private:
                 !lost_.contains({name, last_->members[*last_->find(name)].incarnation}));
     if (std::exchange(question_, what.term) != what.term)
       said_.clear();
+    asked_names_ = what.names;
   }
   void on(const turn_away& what) { lost_.insert({what.name, what.incarnation}); }
   void on(const wait_for& what) { RC_ASSERT(what.since <= now_); }
@@ -366,6 +374,7 @@ private:
   uint64_t persisted_ = 0;
   uint64_t checkpoint_ = 0;
   index_range cuts_{};
+  std::vector<std::string> asked_names_;
   uint64_t question_ = 0; ///< the term before which copies were asked for last
   std::map<std::string, std::vector<held_copy>> said_; ///< since then
   size_t cuts_taken_ = 0;

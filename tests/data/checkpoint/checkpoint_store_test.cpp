@@ -152,6 +152,19 @@ TEST_F(checkpoint_stores, a_failed_range_fails_all_that_follow_until_it_is_dropp
   EXPECT_EQ(where->files.size(), 1u);
 }
 
+TEST_F(checkpoint_stores, a_draft_that_could_not_be_removed_is_in_nobodys_way) {
+  auto store = make();
+  const auto x = some_checkpoint(4);
+  store.write_range({4, 5, 0, 0, 0}, x.parameters.values());
+  where->failing = "remove";
+  store.drop_drafts_from(0);
+  where->failing.clear();
+  EXPECT_EQ(where->files.size(), 1u);
+  store.write(x);
+  EXPECT_EQ(where->files.size(), 1u);
+  EXPECT_EQ(store.versions(), std::vector<uint64_t>{4});
+}
+
 TEST_F(checkpoint_stores, an_unsynced_folder_costs_no_older_checkpoint) {
   auto store = make(1);
   store.write(some_checkpoint(1));
