@@ -169,6 +169,9 @@ TEST(node_copies, what_another_process_holds_is_asked_for_at_once) {
             (std::vector<tensor_want>{{copy_of(2), {{here, all}}, false},
                                       {copy_of(2, 1), {{here, all}}, false}}));
   EXPECT_TRUE(wants_of(run.director, tensor_kind::state).empty());
+  run.wait(1000ms);
+  EXPECT_EQ(run.director.nodes.back().waits,
+            (std::vector<awaited>{{"there", "copies of version 2"}}));
   run.tell(copying_node::piece_there(2, 0, here, all - here));
   EXPECT_EQ(run.shard.starts.size(), 1u);
   run.tell(copying_node::piece_there(2, 1, here, all - here));
