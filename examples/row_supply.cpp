@@ -54,7 +54,8 @@ void learn(caf::actor_system& system, const char* what, troupe::job job,
   job.model.kind = troupe::model_kind::linear_regression;
   job.model.loss = troupe::loss_kind::squared;
   job.optimizer.learning_rate = 0.2;
-  const auto line = troupe::train(system, job, troupe::prepare_data(job, rows)).parameters.values();
+  const auto result = troupe::train(system, job, troupe::prepare_data(job, rows));
+  const auto line = result.parameters.values();
   std::printf("%s: y = %.2f a - %.2f b + %.2f\n", what, line[0], -line[1], line[2]);
 }
 

@@ -45,7 +45,8 @@ public:
 
   /// All values, in memory: those of a file are read with the first call, and stay. Throws likewise.
   const const_buffer& whole() const;
-  std::span<const float> values() const { return whole().values(); }
+  std::span<const float> values() const& { return whole().values(); }
+  void values() const&& = delete; // they would be gone at once
 
 private:
   struct in_file;

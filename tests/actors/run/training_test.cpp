@@ -402,7 +402,7 @@ TEST(diabetes, gauss_newton_ends_at_the_least_squares_solution) {
   auto x = diabetes_job();
   x.optimizer.kind = optimizer_kind::gauss_newton;
   x.training.epochs = 3;
-  expect_least_squares({}, test::train_on(2, x).parameters.values());
+  expect_least_squares({}, test::values_of(test::train_on(2, x).parameters));
 }
 
 TEST(diabetes, lbfgs_ends_at_the_least_squares_solution) {
@@ -423,7 +423,7 @@ TEST(diabetes, adafactor_ends_at_the_least_squares_solution) {
   x.optimizer.schedule.kind = schedule_kind::exponential;
   x.optimizer.schedule.steps = 500;
   x.training.epochs = 3000;
-  expect_least_squares(data, test::train_on(2, x).parameters.values());
+  expect_least_squares(data, test::values_of(test::train_on(2, x).parameters));
 }
 
 TEST(diabetes, gradient_descent_and_adam_end_at_the_least_squares_solution) {
@@ -432,11 +432,11 @@ TEST(diabetes, gradient_descent_and_adam_end_at_the_least_squares_solution) {
   x.training.epochs = 1000;
   x.optimizer.learning_rate = 0.1;
   x.optimizer.momentum = 0.9;
-  expect_least_squares(data, test::train_on(2, x).parameters.values());
+  expect_least_squares(data, test::values_of(test::train_on(2, x).parameters));
   x.optimizer = {};
   x.optimizer.kind = optimizer_kind::adam;
   x.optimizer.learning_rate = 2;
-  expect_least_squares(data, test::train_on(2, x).parameters.values());
+  expect_least_squares(data, test::values_of(test::train_on(2, x).parameters));
 }
 
 // Who runs out of memory all the same is told by name, with what the plan had counted on. And a run

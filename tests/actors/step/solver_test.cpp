@@ -96,7 +96,7 @@ TEST(solver, l2_means_the_same_to_the_closed_form_and_to_lbfgs) {
   for (size_t i = 0; i < solved.size(); ++i)
     EXPECT_NEAR(solved[i], searched[i], 1e-4) << i;
   x.optimizer.l2 = 0;
-  EXPECT_GT(std::abs(test::train_on(2, x).parameters.values()[0] - searched[0]), 1e-2);
+  EXPECT_GT(std::abs(test::values_of(test::train_on(2, x).parameters)[0] - searched[0]), 1e-2);
 }
 
 TEST(solver, dependent_columns_are_named_and_l2_gives_them_an_answer) {

@@ -16,9 +16,15 @@
 #include <array>
 #include <cerrno>
 #include <stdexcept>
+#include <utility>
 
 namespace troupe::disk_test {
 namespace {
+
+template <class T>
+concept has_values = requires(T&& x) { std::forward<T>(x).values(); };
+static_assert(has_values<const stored_tensor&>);
+static_assert(!has_values<stored_tensor>, "of a temporary one, what refers to it would be gone");
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
