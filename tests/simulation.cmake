@@ -33,6 +33,10 @@ add_test(NAME simulation_home_apart COMMAND troupe_simulation --home --apart --s
 add_test(NAME simulation_spans COMMAND troupe_simulation --spans --seeds 0..250)
 add_test(NAME simulation_spans_apart COMMAND troupe_simulation --apart --spans --seeds 400..500)
 add_test(NAME simulation_split COMMAND troupe_simulation --split --seeds 0..700)
+add_test(NAME simulation_notice COMMAND troupe_simulation --notice --seeds 0..400)
+# Sums over blocks of a shard that had not begun the term yet, and a cut at the version of a checkpoint between two rows.
+add_test(NAME simulation_notice_rare COMMAND troupe_simulation --notice --seeds 2004..2005 --workload whole)
+add_test(NAME simulation_notice_between COMMAND troupe_simulation --notice --seeds 2808..2809 --workload siblings)
 add_test(NAME simulation_apart COMMAND troupe_simulation --apart --seeds 0..300)
 add_test(NAME simulation_kept_apart COMMAND troupe_simulation --apart --kept --seeds 0..150)
 add_test(NAME simulation_modes COMMAND troupe_simulation --modes --replay --seeds 0..400 --fired-min 300)

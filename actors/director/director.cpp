@@ -97,7 +97,7 @@ director_state::parts::parts(director_context& context)
              [this] { return watch.stop_asked(); }}),
     membership(context, roster, watch, announcer, writes,
                {[this](const publish& news) { training.on_view(news); },
-                [this] { training.finish_if_complete(); }}),
+                [this] { training.finish_if_complete(); }, [this] { training.on_stop(true); }}),
     training(context, history, roster, watch, announcer, writes, tensors, membership),
     status(context, history, roster, watch, writes, tensors, membership, training),
     supervisor(context, history, roster, watch, writes, membership, training, status) {}
@@ -376,7 +376,7 @@ director_options director_options_of(const job& resolved, const prepared_data& d
     scope_of(resolved.optimizer.kind) == optimizer_scope::whole_model &&
     !make_whole_model_rule(resolved.optimizer, network.layout())->sum_count();
   options.membership.copies = {copies_spans(resolved) ? size_t{1} : 0, 0,
-                               slot_count_of(resolved, network.layout())};
+                               slot_count_of(resolved, network.layout()), copies_spans(resolved)};
   options.membership.split = split_of(resolved, network.chain());
   options.optimizer = resolved.optimizer;
   options.classification = shape.classification;

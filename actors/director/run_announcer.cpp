@@ -61,6 +61,7 @@ void run_announcer::tick(moment now) {
 void run_announcer::begin_term() {
   waiting_horizon_.reset();
   hold_request_.reset();
+  hold_.end();
 }
 
 // During a hold the only horizon sent is the one that the hold names.

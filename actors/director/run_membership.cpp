@@ -103,10 +103,12 @@ void run_membership::on_report(const node_report& news) {
   if (!rule_)
     return;
   const auto now = context_.now();
+  const auto& last = rule_->view(); // it may not be published yet
   const fitness how{.hangs = watch_.hangs(news.work),
                     .linked = news.linked,
-                    .has_version = news.view.term == context_.term() && news.held,
-                    .copies = news.copies};
+                    .has_version = last && news.view.term == last->id.term && news.held,
+                    .copies = news.copies,
+                    .leaves = news.leaves && !watch_.is_stopping()};
   if (news.view.term > context_.term()) { // of an earlier director, as a rule
     carry_out(rule_->on_term_seen(news.view.term));
     return carry_out(rule_->on_fitness(news.name, how, now));
@@ -185,7 +187,7 @@ void run_membership::carry_out(const ask_copies& decision) {
 void run_membership::carry_out(const publish& decision) {
   if (lost_.in_doubt(context_.now())) {
     const bool restarts = decision.restarts || (held_back_ && held_back_->restarts);
-    held_back_ = publish{decision.view, restarts, decision.reason};
+    held_back_ = publish{decision.view, restarts, decision.reason, decision.is_cut};
     waiting_ = wait_for{
       {}, context_.now(), "waiting for those who were lost at one step: " + decision.reason};
     return;
@@ -206,7 +208,7 @@ void run_membership::carry_out(const publish& decision) {
                                static_cast<double>(undone) /
                                static_cast<double>(std::max(made, undone));
   if (decision.restarts) {
-    recovery_.rollbacks += first_term_ ? 1 : 0;
+    recovery_.rollbacks += first_term_ && !decision.is_cut ? 1 : 0;
     first_term_ = first_term_.value_or(context_.term());
   }
   announcer_.send_view();
@@ -254,6 +256,7 @@ void run_membership::settle_doubt(moment now) {
 // nobody else has its rows, or its part of the model.
 void run_membership::carry_out(const turn_away& decision) {
   turned_away_[decision.name] = decision.incarnation;
+  recovery_.leaves += decision.has_left ? 1 : 0;
   tell_turned_away();
 }
 

@@ -57,6 +57,7 @@ public:
   void on_end(bool is_named) { is_ending_ = is_named; }
 
   bool stop_asked() const { return stop_asked_at_.has_value(); }
+  bool is_stopping() const { return stop_asked() || is_ending_; }
   moment moved() const { return moved_; }
   /// True if nothing has moved for a second: then reports, which are up to a second old, still hold.
   bool is_still(moment now) const;
@@ -87,8 +88,6 @@ public:
   friend bool operator==(const run_watch&, const run_watch&) = default;
 
 private:
-  bool is_stopping() const { return stop_asked() || is_ending_; }
-
   bool is_alone_; ///< the run has one process
   work_watch work_;
   wait_reporter teller_;
@@ -106,6 +105,7 @@ public:
   struct listener {
     std::function<void(const publish& news)> on_view; ///< the context and all members have it
     std::function<void()> on_heard;                   ///< a process was lost, or has reported
+    std::function<void()> on_cut;                     ///< all are to stand at a version
   };
 
   run_membership(director_context& context, process_roster& roster, run_watch& watch,
@@ -135,6 +135,8 @@ public:
   void on_restarts(uint64_t checkpoint, const index_range& cuts) {
     rule_->on_restarts(checkpoint, cuts);
   }
+  /// All stand at this version, whose rows are complete.
+  void on_cut(uint64_t version) { carry_out(rule_->on_cut(version)); }
   void take_out(const hung_process& one);
   /// All processes begin a new term.
   void on_standstill(const std::string& why);
@@ -151,6 +153,7 @@ private:
   void carry_out(const membership_decisions& decisions);
   void carry_out(const persist_term& decision);
   void carry_out(const ask_copies& decision);
+  void carry_out(const ask_cut&) { to_.on_cut(); }
   void carry_out(const publish& decision);
   void carry_out(const wait_for& decision) { waiting_ = decision; }
   void carry_out(const turn_away& decision);

@@ -188,10 +188,13 @@ void run_training::on_not_finite(const not_finite_report& news) {
   carry_out(rule_.on_not_finite(divergence_of(news)));
 }
 
-void run_training::on_stop() {
-  watch_.on_stop(context_.now());
+void run_training::on_stop(bool is_cut) {
+  if (is_cut && (context_.finished || watch_.stop_asked()))
+    return;
+  if (!is_cut)
+    watch_.on_stop(context_.now());
   if (!context_.finished)
-    carry_out(rule_.on_stop_requested());
+    carry_out(is_cut ? rule_.on_cut_requested() : rule_.on_stop_requested());
 }
 
 void run_training::stop_at_named(run_announcer::named_version version) {
@@ -245,8 +248,13 @@ void run_training::begin_term() {
   announcer_.begin_term();
   tensors_.begin_term();
   best_parameters_ = {};
-  if (!context_.view.holders.empty()) {
-    return_to(context_.view.start_version);
+  if (const auto start = context_.view.start_version; !context_.view.holders.empty()) {
+    history_.return_to(start);
+    const auto past = past_.return_to(start);
+    const auto& options = context_.options.rule;
+    rule_ = director_rule{options, past.memory, watch_by(history_, options)};
+    if (rule_.kept())
+      best_parameters_ = past.best_parameters;
     if (context_.view.copy_every == 0)
       past_.clear();
   } else {
@@ -270,15 +278,6 @@ void run_training::recall_checkpoint() {
   rule_ = director_rule{options, memory_of(last, options), watch_by(history_, options)};
   if (rule_.kept())
     best_parameters_ = last.best_parameters;
-}
-
-void run_training::return_to(uint64_t version) {
-  history_.return_to(version);
-  const auto past = past_.return_to(version);
-  const auto& options = context_.options.rule;
-  rule_ = director_rule{options, past.memory, watch_by(history_, options)};
-  if (rule_.kept())
-    best_parameters_ = past.best_parameters;
 }
 
 // ---- Decisions ----
@@ -307,6 +306,14 @@ void run_training::carry_out(const allow_up_to& decision) {
 
 void run_training::carry_out(const publish_row& decision) {
   context_.show(history_.add_row(decision.figures, context_.seconds_since_begin()));
+}
+
+void run_training::carry_out(const begin_anew_at& decision) {
+  const auto row = rule_.row_version();
+  past_.add({rule_.memory(row), best_parameters_}, row,
+            std::max(2 * context_.view.copy_every + 1, decision.version - row));
+  membership_.on_restarts(0, past_.versions());
+  membership_.on_cut(decision.version);
 }
 
 void run_training::carry_out(const take_checkpoint& decision) {

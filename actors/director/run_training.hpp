@@ -70,7 +70,8 @@ public:
   void on_not_finite(const not_finite_report& news);
   /// All hold, and the result is this version; nothing: it is not named yet.
   void stop_at_named(run_announcer::named_version version);
-  void on_stop();
+  /// All are to stop at a version: for good, or for a term that begins there.
+  void on_stop(bool is_cut = false);
   void on_view(const publish& news);
   void on_fetched(uint64_t version, const stored_tensor& parameters);
   void on_checkpoint(uint64_t version);
@@ -100,6 +101,7 @@ private:
   void carry_out(const hold_replicas&) { stop_at_named(announcer_.on_stop()); }
   void carry_out(const publish_row& decision);
   void carry_out(const keep_version& decision) { fetch(decision.version); }
+  void carry_out(const begin_anew_at& decision);
   void carry_out(const take_checkpoint& decision);
   void carry_out(const finish_at& decision);
 
@@ -108,8 +110,6 @@ private:
   bool ends_without_checkpoint(const std::string& why);
   /// Takes history, rule and best version from the last checkpoint.
   void recall_checkpoint();
-  /// Takes them as they were at this version.
-  void return_to(uint64_t version);
   void fetch(uint64_t version);
   void finish();
 

@@ -82,8 +82,6 @@ void directive_state::on_hold_request(const hold_request& news) {
   if (!is_known && news.sequence <= latest_sequence())
     return;
   hold_ = news;
-  if (context_.options.listeners.on_hold)
-    context_.options.listeners.on_hold();
   answer_.reset();
   held_.clear();
   ask_to_hold();

@@ -12,6 +12,9 @@ namespace troupe {
 
 namespace {
 
+/// A process that asks to leave waits so long for a link with the director.
+constexpr milliseconds leave_patience{2'000};
+
 std::unique_ptr<node_work> work_for(node_context& context, local_spans& spans, local_actors& actors,
                                     directive_state& directives, result_outbox& outbox) {
   if (context.options.kept)
@@ -66,6 +69,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     [this](const given_up& news) { on_given_up(news.incarnation); },
     [this, &directives](const directive& news) {
       directives.on_directive(news);
+      parts_->copies.on_directive(news);
       parts_->report.note_clock(news.sent);
       parts_->report.on_directive();
       parts_->work->on_directive();
@@ -133,8 +137,10 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
     },
     [this](const shard_copy& news) {
       parts_->spans.on_copy(news);
-      if (news.is_kept)
+      if (news.is_kept || news.is_cut)
         parts_->copies.on_copy(news);
+      if (news.is_cut || (news.is_kept && parts_->copies.answer().term > 0))
+        parts_->report.send();
       settle();
     },
     [this, &work](const given_vectors& news) {
@@ -155,6 +161,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       work.on_result(news);
       settle();
     },
+    [this](atom::leave) { on_leave(); },
     [this](atom::tick) { on_tick(); },
   };
 }
@@ -225,6 +232,10 @@ void node_state::on_tick() {
   }
   parts_->outbox.tick(now);
   parts_->report.tick(now);
+  if (!parts_->report.leaves() || context_.director)
+    leaves_since_.reset();
+  else if (now - *(leaves_since_ = leaves_since_.value_or(now)) >= leave_patience)
+    rest();
   settle();
   context_.exchange.note_credit();
 }
@@ -310,7 +321,8 @@ void node_state::on_cluster_view(const cluster_view& news) {
   }
   adopt(news);
   parts_->report.send(); // before its replicas begin to compute
-  if (context_.options.listeners.on_standing)
+  const bool has_left = parts_->report.leaves() && !context_.takes_part();
+  if (context_.options.listeners.on_standing && !has_left) // else it would join anew
     context_.options.listeners.on_standing(context_.view.id, context_.options.self.incarnation,
                                            !context_.takes_part() ? ""
                                            : context_.options.kept
@@ -324,8 +336,15 @@ void node_state::on_given_up(uint64_t incarnation) {
     return;
   context_.me.reset();
   rest();
-  if (context_.options.listeners.on_standing)
+  if (context_.options.listeners.on_standing && !parts_->report.leaves())
     context_.options.listeners.on_standing(context_.view.id, incarnation, "");
+}
+
+// Where no view names the process, nobody needs it.
+void node_state::on_leave() {
+  parts_->report.set_leaves();
+  if (!context_.takes_part() && context_.options.listeners.on_left)
+    context_.options.listeners.on_left();
 }
 
 view_limits node_state::limits_here() const {
@@ -382,6 +401,8 @@ void node_state::start_shards() {
 }
 
 void node_state::rest() {
+  if (parts_->report.leaves())
+    on_leave();
   context_.exchange->begin_term(context_.view.id.term);
   parts_->work->rest();
   parts_->actors.tell_to_rest();

@@ -32,6 +32,7 @@
 #include <caf/typed_event_based_actor.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace troupe {
@@ -56,6 +57,7 @@ private:
   // ---- Views: from the cluster's to the process's ----
   void on_cluster_view(const cluster_view& news);
   void on_given_up(uint64_t incarnation);
+  void on_leave();
   void adopt(const cluster_view& news);
   /// True if the view names this life of the process.
   bool names_me(const cluster_view& x) const;
@@ -86,6 +88,7 @@ private:
   };
   node_context context_;
   std::unique_ptr<parts> parts_;
+  std::optional<moment> leaves_since_; ///< without a link to the director
 };
 
 local_node_actor::behavior_type node(self_pointer<local_node_actor, node_state> self,

@@ -271,6 +271,7 @@ void process_report::send() {
   news.clock = clock_;
   news.clock.told = nanoseconds_of(context_.now());
   news.copies = copies_.answer();
+  news.leaves = leaves_;
   context_.tell_director(news);
 }
 

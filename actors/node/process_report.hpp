@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -51,6 +52,12 @@ public:
   void on_link(const std::string& process);
   /// Why the newest view cannot be followed; empty: it can.
   void set_misfit(const std::string& why) { misfit_ = why; }
+  /// From now on each report says that the process asks to leave.
+  void set_leaves() {
+    if (!std::exchange(leaves_, true))
+      send();
+  }
+  bool leaves() const { return leaves_; }
 
 private:
   /// A local actor, which answers when it has finished its current work.
@@ -89,6 +96,7 @@ private:
   moment last_{};
   std::vector<std::string> unreachable_; ///< members without a link, as last reported
   std::string misfit_;
+  bool leaves_ = false;
   clock_stamps clock_;
   moment ticked_{};
   moment::duration late_{};      ///< at worst, of the ticks since the last report

@@ -10,6 +10,7 @@ namespace troupe {
 void span_copies::begin_term() {
   wards_.clear();
   own_.clear();
+  is_cutting_ = false;
   buffers_.clear(); // those in use live on
   const auto& view = context_.view;
   for (size_t k = 0; k < view.shards.size() && view.copy_every > 0; ++k) {
@@ -61,16 +62,18 @@ void span_copies::keep(uint64_t version, uint64_t part, uint64_t first_element,
 void span_copies::on_copy(const shard_copy& news) {
   const auto& view = context_.view;
   const auto span = std::ranges::find(spans_.all(), news.shard, &local_span::shard);
-  if (span == spans_.all().end() || view.copy_every == 0 ||
+  if (span == spans_.all().end() || (view.copy_every == 0 && !news.is_cut) ||
       news.numbers.first_element != span->elements.begin ||
       news.parameters.size() != span->elements.size())
     return; // of an earlier term
   const auto& blocks = view.shards[span->shard].blocks;
-  auto& own = own_[news.shard] = {news.version, {}};
   std::vector<tensor_route> routes;
-  for (const auto deputy : deputies_of(view, span->shard)) {
-    routes.push_back({context_.exchange.id_of(view.members[deputy].name), span->elements});
-    own.missing.insert(routes.back().to);
+  if (news.is_kept) {
+    auto& own = own_[news.shard] = {news.version, {}};
+    for (const auto deputy : deputies_of(view, span->shard)) {
+      routes.push_back({context_.exchange.id_of(view.members[deputy].name), span->elements});
+      own.missing.insert(routes.back().to);
+    }
   }
   const bool is_here = held_[news.version].contains(blocks);
   for (size_t part = 0; part <= news.slots.size(); ++part) {
@@ -116,9 +119,19 @@ void span_copies::on_come(peer_id deputy, const tensor_want& what) {
 }
 
 void span_copies::release(const local_span& span) {
-  const auto& own = own_.at(span.shard);
-  if (own.missing.empty() && !is_asked())
-    context_.self->send(context_.local.shards[span.local], atom::save_v, own.version);
+  const auto own = own_.find(span.shard);
+  if (own == own_.end() || !own->second.missing.empty() || own->second.is_released || !may_go_on())
+    return;
+  own->second.is_released = true;
+  context_.self->send(context_.local.shards[span.local], atom::save_v, own->second.version);
+}
+
+void span_copies::on_directive(const directive& news) {
+  if (news.term != context_.view.id.term)
+    return;
+  is_cutting_ = news.rule.is_cut;
+  for (const auto& span : spans_.all())
+    release(span);
 }
 
 void span_copies::on_version(uint64_t version) {

@@ -5,7 +5,8 @@
 //         <== save ====== | all deputies have it <~~ have_come ~~~~~~~~~~~~~ | whole; said again until the next one
 //
 // The deputy's word may be lost, so it is repeated. Before a term the director asks what is held. From then on nothing
-// is forgotten, and shards get no `save`, so they stop at their next copy.
+// is forgotten, and shards get no `save`, so they stop at their next copy; unless they have to reach a version at which
+// all stand. A copy of that version stays here, for the term that begins there.
 
 #pragma once
 
@@ -36,6 +37,7 @@ public:
   /// This version is whole somewhere: forgets what is not needed any more.
   void on_version(uint64_t version);
   void on_request(const copies_request& news);
+  void on_directive(const directive& news);
   void tick(moment now);
 
   /// What is held, since the director asked.
@@ -57,9 +59,12 @@ private:
   struct own_copy {
     uint64_t version = 0;
     std::set<peer_id> missing; ///< deputies that do not have it yet
+    bool is_released = false;  ///< the shard may make the next one
   };
 
   bool is_asked() const { return asked_term_ > context_.view.id.term; }
+  /// Shards may make further copies: nobody asked, or they stop at a version that they have to reach.
+  bool may_go_on() const { return !is_asked() || is_cutting_; }
   void expect(ward& one, uint64_t version);
   void keep(uint64_t version, uint64_t part, uint64_t first_element, const float_view& values,
             const tensor_note& note, std::span<const tensor_route> routes);
@@ -73,6 +78,7 @@ private:
   std::map<uint64_t, span_set> held_; ///< blocks of each version that are whole here
   std::map<size_t, std::shared_ptr<buffer_pool>> buffers_; ///< for what comes, by size
   uint64_t asked_term_ = 0;
+  bool is_cutting_ = false; ///< all are to stand at a version, for a term that begins there
 };
 
 } // namespace troupe

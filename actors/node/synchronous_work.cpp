@@ -288,8 +288,11 @@ void synchronous_work::expect_block_sums(uint64_t step) {
   }
 }
 
+// Sums of a shard that has not begun the term yet would be taken for those of the one that will: others get them, who may
+// not have begun either, and never again.
 void synchronous_work::on_block_sums(const block_sums& news) {
-  if (!context_.takes_part() || context_.options.block_numbers == 0)
+  if (!context_.takes_part() || context_.options.block_numbers == 0 ||
+      news.term != context_.view.id.term)
     return;
   const index_range blocks{news.first_block,
                            news.first_block + news.numbers.size() / context_.options.block_numbers};
@@ -316,7 +319,7 @@ void synchronous_work::on_sums_of_blocks(const tensor_arrived& news) const {
   for (const auto& one : spans_.all())
     context_.self->send(context_.local.shards[one.local],
                         block_sums{news.of.key, context_.block_of_sums(news.elements.begin),
-                                   in_doubles(news.values)});
+                                   in_doubles(news.values), context_.view.id.term});
 }
 
 // Each process begins with the owner behind itself. In one order for all, all processes would send to the first owner

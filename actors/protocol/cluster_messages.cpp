@@ -24,9 +24,9 @@ TROUPE_INSPECT(cluster_view,
                plain(f, "troupe.cluster_view", x.id, x.start_version, x.members, x.replicas,
                      x.shards, x.is_careful, x.holders, x.deputies, x.copy_every))
 
-TROUPE_INSPECT(directive,
-               plain(f, "troupe.directive", x.term, x.sequence, x.rule.version, x.rule.final,
-                     x.rule.reductions, x.row_version, x.checkpoint_version, x.round, x.sent))
+TROUPE_INSPECT(directive, plain(f, "troupe.directive", x.term, x.sequence, x.rule.version,
+                                x.rule.final, x.rule.is_cut, x.rule.reductions, x.row_version,
+                                x.checkpoint_version, x.round, x.sent))
 
 TROUPE_INSPECT(given_up, plain(f, "troupe.given_up", x.incarnation))
 TROUPE_INSPECT(copies_request, plain(f, "troupe.copies_request", x.term, x.last))
@@ -55,9 +55,9 @@ TROUPE_INSPECT(node_report,
                plain(f, "troupe.node_report", x.name, x.incarnation, x.view, x.left, x.held,
                      x.shard_versions, x.replicas, x.round, x.unreachable, x.linked, x.wire,
                      x.waits, x.work, x.replicas_lost, x.figures, x.clock.directive_sent,
-                     x.clock.directive_heard, x.clock.told, x.links, x.gaps, x.copies))
+                     x.clock.directive_heard, x.clock.told, x.links, x.gaps, x.copies, x.leaves))
 
 TROUPE_INSPECT(shard_copy, plain(f, "troupe.shard_copy", x.version, x.shard, x.parameters, x.slots,
-                                 x.numbers, x.is_saved, x.is_kept))
+                                 x.numbers, x.is_saved, x.is_kept, x.is_cut))
 
 } // namespace troupe

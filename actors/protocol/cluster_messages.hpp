@@ -139,6 +139,7 @@ struct node_report {
   std::vector<link_report> links{}; ///< with other processes
   std::vector<still_gap> gaps{};    ///< in which this process saw no new version, the last few
   held_copies copies{};             ///< since the director asked for them
+  bool leaves = false;              ///< it asks to (coordinators/membership/leave_rule.hpp)
 
   /// The newest version that a shard of the process has, or that is whole there.
   std::optional<uint64_t> version() const {
@@ -163,6 +164,7 @@ struct shard_copy {
   shard_numbers numbers;
   bool is_saved = true; ///< it goes to a checkpoint
   bool is_kept = false; ///< it goes to deputies (coordinators/membership/cut_rule.hpp)
+  bool is_cut = false;  ///< it stays here: a term begins at this version
 
   friend bool operator==(const shard_copy&, const shard_copy&) = default;
 };
@@ -195,7 +197,7 @@ struct shard_start {
 struct node_listeners {
   standing_listener on_standing;
   misfit_listener on_misfit;
-  std::function<void()> on_hold; ///< the director asks to hold: it stops training
+  std::function<void()> on_left; ///< the process asked to leave, and nobody needs it
 };
 
 } // namespace troupe

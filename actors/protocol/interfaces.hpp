@@ -219,6 +219,8 @@ using local_node_actor = node_actor::extend_with<reports_actor>::extend<
   caf::reacts_to<distant_task>,
   // The result of a task of another process's parameter server.
   caf::reacts_to<trainer_result>,
+  // The process asks to leave. Again: nothing.
+  caf::reacts_to<atom::leave>,
   // To itself: time passes.
   caf::reacts_to<atom::tick>>;
 

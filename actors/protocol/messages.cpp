@@ -26,13 +26,13 @@ TROUPE_INSPECT(contribution,
                plain(f, "troupe.contribution", x.step, x.node, x.first_element, x.gradient_sum,
                      x.sums, x.replica, x.term, x.is_begun, x.computed))
 
-TROUPE_INSPECT(block_sums, plain(f, "troupe.block_sums", x.step, x.first_block, x.numbers))
+TROUPE_INSPECT(block_sums, plain(f, "troupe.block_sums", x.step, x.first_block, x.numbers, x.term))
 
 TROUPE_INSPECT(parameter_span,
                plain(f, "troupe.parameter_span", x.term, x.version, x.shard, x.values, x.point))
 
-TROUPE_INSPECT(horizon, plain(f, "troupe.horizon", x.rule.version, x.rule.final, x.rule.reductions,
-                              x.row_version))
+TROUPE_INSPECT(horizon, plain(f, "troupe.horizon", x.rule.version, x.rule.final, x.rule.is_cut,
+                              x.rule.reductions, x.row_version))
 
 TROUPE_INSPECT(replica_entry, f(x.actor, x.slices, x.name, x.segments, x.parts))
 
@@ -95,7 +95,7 @@ TROUPE_INSPECT(training_progress,
                      x.finished_epoch, x.notice, x.rounds))
 
 TROUPE_INSPECT(recovery_figures, plain(f, "troupe.recovery_figures", x.lives, x.views, x.joins,
-                                       x.replicas_lost, x.rollbacks, x.steps_again,
+                                       x.leaves, x.replicas_lost, x.rollbacks, x.steps_again,
                                        x.seconds_elapsed, x.seconds_again, x.seconds_still))
 
 TROUPE_INSPECT(training_finished,

@@ -97,6 +97,7 @@ struct block_sums {
   uint64_t step = 0;
   uint64_t first_block = 0;
   std::vector<double> numbers; ///< block by block
+  uint64_t term = 0;           ///< of the shard that has them, or is to get them
 
   friend bool operator==(const block_sums&, const block_sums&) = default;
 };

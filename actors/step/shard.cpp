@@ -210,7 +210,8 @@ void shard_state::tell_sums() {
                                             reduced_.gradient.values(),
                                             current_.values(),
                                             {}},
-                                           state_)};
+                                           state_),
+                        view_.term};
   const auto is_finite = [](double sum) { return std::isfinite(sum); };
   if (clips &&
       (!std::isfinite(reduced_.sums.loss_sum) || !std::ranges::all_of(news.numbers, is_finite)))
@@ -224,7 +225,7 @@ void shard_state::tell_sums() {
 }
 
 void shard_state::on_block_sums(const block_sums& news) {
-  if (elements_.empty() || failed_ || is_at_end())
+  if (elements_.empty() || failed_ || is_at_end() || news.term != view_.term)
     return;
   const auto verdict = reduced_.blocks.offer(news.step, news.first_block, news.numbers);
   if (verdict == sums_verdict::conflict)
@@ -346,10 +347,12 @@ bool shard_state::copy_if_due() {
   const bool is_kept = copies_.rule.is_due(version);
   if (is_kept && !copies_.rule.may_copy())
     return false;
+  const bool is_cut = horizon_.is_cut && version == horizon_.version && version != told_.kept &&
+                      !is_kept && view_.relay;
   const bool is_saved =
     version != told_.copy && view_.relay &&
     is_checkpointed(version, horizon_, options_.checkpoint_every, options_.plan);
-  if (!is_saved && !is_kept)
+  if (!is_saved && !is_kept && !is_cut)
     return true;
   const traced_work work{options_.trace.get(), trace_kind::copy, version, 0};
   const auto copied = [this](std::span<const float> values) {
@@ -357,19 +360,22 @@ bool shard_state::copy_if_due() {
     copy_values(values, result.values().begin());
     return payload{result, 0, result.size()};
   };
-  // A buffer of parameters is the whole model's: deputies' copies would keep it for long.
-  shard_copy copy{version, view_.index, is_kept ? copied(current_.values()) : payload{current_},
+  // A buffer of parameters is the whole model's: copies that are kept would keep it for long.
+  const bool stays = is_kept || is_cut;
+  shard_copy copy{version, view_.index, stays ? copied(current_.values()) : payload{current_},
                   {},      {},          is_saved,
-                  is_kept};
+                  is_kept, is_cut};
   for (const auto& own : state_.slots())
-    copy.slots.push_back(is_at_end() && !is_kept ? payload{own, 0, own.size()}
-                                                 : copied(own.values()));
+    copy.slots.push_back(is_at_end() && !stays ? payload{own, 0, own.size()}
+                                               : copied(own.values()));
   // At an epoch's end the metrics start again from zero.
   const auto metrics = options_.plan.is_epoch_end(version) ? batch_sums{} : metrics_.sums;
   const std::vector<double> numbers{state_.numbers().begin(), state_.numbers().end()};
   copy.numbers = {version, elements_.begin, numbers, metrics_.are_kept, metrics};
   if (is_saved)
     told_.copy = version;
+  if (stays)
+    told_.kept = version;
   if (is_kept)
     copies_.rule.on_copied(version);
   self_->send(view_.relay, std::move(copy));

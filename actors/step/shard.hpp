@@ -169,6 +169,7 @@ private:
     uint64_t mark = 0; ///< the horizon
     uint64_t hash = 0;
     uint64_t copy = 0; ///< for a checkpoint
+    uint64_t kept = 0; ///< copied for a later term
   };
   reported_versions told_;
   struct {

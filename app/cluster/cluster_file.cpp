@@ -576,7 +576,8 @@ std::string cluster_text(const loaded_cluster& x) {
   result += "\n[timeouts]\nheartbeat = " + toml_text(duration_text(timeouts.heartbeat)) +
             "\nlost_after = " + toml_text(duration_text(timeouts.lost_after)) +
             "\njoin = " + toml_text(duration_text(timeouts.join)) +
-            "\nsettle = " + toml_text(duration_text(timeouts.settle)) + "\n";
+            "\nsettle = " + toml_text(duration_text(timeouts.settle)) +
+            "\nleave = " + toml_text(duration_text(timeouts.leave)) + "\n";
   const auto& recovery = x.plan.recovery;
   result += "\n[recovery]\ncopies = " + toml_text(uint64_t{recovery.copies}) + "\n";
   if (recovery.copy_every)

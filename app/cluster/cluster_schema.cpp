@@ -199,6 +199,8 @@ cluster_keys make_cluster_schema() {
                "how long nodes and director wait for each other");
   timeouts.add("settle", &cluster_timeouts::settle, duration,
                "with min_nodes: how long the director waits behind the last node that came");
+  timeouts.add("leave", &cluster_timeouts::leave, duration,
+               "how long a node that is asked to end stays at most, to hand over what it has");
   recovery.add("copies", &cluster_recovery::copies, within(0, 2),
                "other nodes that keep a copy of each node's parameters in memory, so that training "
                "goes on a few steps before a loss; 0: from the last checkpoint; synchronous "

@@ -207,15 +207,17 @@ int follow(const chosen_node& here, const node_arguments& arguments) {
     require_trainable(resolved, *inputs.data, place_before_start(here, arguments));
     return take_part(here, arguments, x, std::move(inputs));
   };
+  bool has_left = false;
   try {
     auto end = begin();
     for (; end.agrees_anew; end = begin())
       on_news(end.reason + ": agrees again");
     on_news(end.reason);
+    has_left = end.has_left;
   } catch (const failure& error) {
     throw_with_place(error, here.cluster.job);
   }
-  return stop_signal() != 0 ? 128 + stop_signal() : 0;
+  return stop_signal() != 0 && !has_left ? 128 + stop_signal() : 0;
 }
 
 int run_node(const chosen_node& here, const node_arguments& arguments) {

@@ -49,6 +49,7 @@ const metric of_run[] = {
   {"rollbacks", "rollbacks", counter, "Times training went back to an earlier version."},
   {"steps_again", "steps_again", counter, "Steps that were undone and made again."},
   {"joins", "joins", counter, "Processes that came while training went on."},
+  {"leaves", "leaves", counter, "Processes that asked to leave, and left."},
   {"seconds_again", "again_seconds", counter, "Time of steps that were undone."},
   {"seconds_still", "stood_still_seconds", counter, "Time in which no step was done."},
   {"goodput", "goodput_ratio", gauge, "Share of the time that brought the run on."},

@@ -140,6 +140,7 @@ std::string report_of(const json& x) {
            count(x.at("rollbacks")) + " (" + count(x.value("steps_again", json(0))) +
              " steps again)");
   add_line(result, "joins", count(x.value("joins", json(0))));
+  add_line(result, "leaves", count(x.value("leaves", json(0))));
   add_line(result, "lives", count(x.value("lives", json(1))));
   add_line(result, "goodput",
            fmt::format("{:.1f} % (again {:.1f} s, still {:.1f} s)",

@@ -37,6 +37,7 @@ struct cluster_timeouts {
   milliseconds lost_after{5'000}; ///< a link that is silent for so long is lost
   milliseconds join{60'000};      ///< to wait for others, at the start and whenever they are needed
   milliseconds settle{5'000}; ///< with `min_nodes`: to wait at the start behind the last that came
+  milliseconds leave{25'000}; ///< a process that asks to leave goes then at the latest
 
   friend bool operator==(const cluster_timeouts&, const cluster_timeouts&) = default;
 };

@@ -87,8 +87,11 @@ std::optional<cut> newest_cut(const std::vector<std::vector<held_copy>>& members
 }
 
 void cut_question::on_answer(const std::string& name, const held_copies& what) {
-  if (what.term == term_ && what.copies.size() <= copies_max && missing_.erase(name) > 0)
-    answers_[name] = what.copies;
+  const bool is_asked = answers_.contains(name) || missing_.contains(name);
+  if (what.term != term_ || !is_asked || what.copies.size() > copies_max)
+    return;
+  missing_.erase(name);
+  answers_[name] = what.copies;
 }
 
 void cut_question::on_lost(const std::string& name) {
@@ -98,8 +101,8 @@ void cut_question::on_lost(const std::string& name) {
 
 std::vector<std::string> cut_question::due(const std::optional<cluster_view>& last,
                                            const std::vector<member>& members, uint64_t term,
-                                           moment now) {
-  if (!last || last->copy_every == 0)
+                                           bool waits, moment now) {
+  if (!last || (last->copy_every == 0 && !waits && term != term_))
     return {};
   if (term != term_) {
     *this = {};
@@ -110,6 +113,7 @@ std::vector<std::string> cut_question::due(const std::optional<cluster_view>& la
           place && is_same_life(last->members[*place], who))
         missing_.insert(who.name);
   }
+  waits_ = waits;
   if (is_over(now) || (asked_ && now - *asked_ < again))
     return {};
   asked_ = now;

@@ -10,6 +10,9 @@
 // deputies. So where version c is whole, the copy before it is at all deputies, whoever is lost then: with copies every
 // k steps at most 2k steps are undone. Still older copies are forgotten (`copies_needed_from`). A term begins with a
 // copy of its start, whose parts may lie elsewhere; until that is everywhere, the copies of the term before are kept.
+//
+// A cut can be made on purpose, with nothing undone: all hold, a version is named (coordinators/run/hold_rule.hpp), and
+// owners keep their spans of it. So spans leave a process that goes, and come to one that has none (leave_rule.hpp).
 
 #pragma once
 
@@ -32,7 +35,8 @@ struct copy_options {
     0; ///< of each span, where so many other processes have spans; 0: nothing is copied
   uint64_t every =
     0; ///< steps from one copy to the next; 0: so many that copies are few of the bytes
-  size_t slot_count = 0; ///< of the optimizer
+  size_t slot_count = 0;     ///< of the optimizer
+  bool are_possible = false; ///< any process may begin with what others hold of the state
 
   friend bool operator==(const copy_options&, const copy_options&) = default;
 };
@@ -93,10 +97,13 @@ public:
   void end() { *this = {}; }
 
   /// Who has to be asked now, before this term: of the members those that the last view names, in the same life, until
-  /// they have answered. Others hold nothing.
+  /// they have answered. Others hold nothing. `waits`: for all answers, however long they take.
   std::vector<std::string> due(const std::optional<cluster_view>& last,
-                               const std::vector<member>& members, uint64_t term, moment now);
-  bool is_over(moment now) const { return missing_.empty() || now - since_ >= patience; }
+                               const std::vector<member>& members, uint64_t term, bool waits,
+                               moment now);
+  bool is_over(moment now) const {
+    return missing_.empty() || (!waits_ && now - since_ >= patience);
+  }
   /// What the members of a new view have answered.
   std::vector<std::vector<held_copy>> answers_of(const std::vector<member>& members) const;
 
@@ -104,6 +111,7 @@ public:
 
 private:
   uint64_t term_ = 0;
+  bool waits_ = false;
   moment since_{};
   std::optional<moment> asked_;
   std::set<std::string> missing_;

@@ -8,8 +8,23 @@ namespace troupe {
 
 namespace {
 
+/// Processes that come together are all there by then; spans move once.
+constexpr milliseconds spread_after{10'000};
+
 bool is_filled(const std::map<size_t, size_t>& stand_ins, size_t order) {
   return std::ranges::any_of(stand_ins, [&](const auto& entry) { return entry.second == order; });
+}
+
+template <class Links>
+size_t broken_links_of(const Links& links, const std::string& name) {
+  std::set<std::string> peers;
+  for (const auto& [broken, times] : links) {
+    if (broken.first == name)
+      peers.insert(broken.second);
+    if (broken.second == name)
+      peers.insert(broken.first);
+  }
+  return peers.size();
 }
 
 } // namespace
@@ -26,9 +41,7 @@ membership_rule::membership_rule(membership_options options, moment now)
     outside_(options_.links_first, std::min(options_.lost_after, options_.join_timeout / 2),
              readmission{2 * options_.lost_after, options_.join_timeout}),
     joined_at_(now),
-    known_term_(options_.persisted_term),
-    asked_term_(options_.persisted_term),
-    persisted_term_(options_.persisted_term),
+    terms_{options_.persisted_term, options_.persisted_term, options_.persisted_term},
     restart_{options_.checkpoint_version, {}, {}},
     lacking_since_(now) {}
 
@@ -67,6 +80,8 @@ void membership_rule::admit_waiting(membership_decisions& out) {
     members_[*order_of(who->name)] = *who;
     note(who->name + " joined");
     follow_first(who->name);
+    if (phase_ == phase::running)
+      restart_.spread_at = now_ + spread_after;
   }
   for (const auto& one : outside_.newly_unlinked(names(), now_))
     out.push_back(stays_out{one.name, "no link with " + listed(one.missing)});
@@ -128,15 +143,30 @@ membership_decisions membership_rule::on_fitness(const std::string& name, const 
   outside_.on_fitness(name, news);
   if (const auto found = newcomers_.find(name); found != newcomers_.end() && news.has_version)
     found->second.has_version = true;
-  if (is_present(name))
+  if (is_present(name)) {
     restart_.question.on_answer(name, news.copies);
+    if (phase_ == phase::running && news.has_version) // so all owners have what the term began with
+      view_->holders.clear();
+    if (name != options_.home)
+      leaving_.on_word(name, news.leaves, now_);
+  }
   return settle();
 }
 
 membership_decisions membership_rule::on_standstill(const std::string& why, moment now) {
   now_ = std::max(now_, now);
+  restart_.stand.reset();
   if (phase_ == phase::running) {
     note(why);
+    phase_ = phase::restarting;
+  }
+  return settle();
+}
+
+membership_decisions membership_rule::on_cut(uint64_t version) {
+  if (phase_ == phase::running || restart_.stand) {
+    restart_.stand = version;
+    note(std::exchange(restart_.stand_why, {}));
     phase_ = phase::restarting;
   }
   return settle();
@@ -159,17 +189,17 @@ void membership_rule::on_restarts(uint64_t checkpoint, const index_range& cuts) 
 membership_decisions membership_rule::on_term_seen(uint64_t term) {
   membership_decisions out;
   // A term above the highest that this director has published came from another director.
-  if (phase_ != phase::stopped && term > known_term_)
+  if (phase_ != phase::stopped && term > terms_.known)
     stop(stand_down{"another director has begun term " + std::to_string(term) +
-                    ", this one knows of none above " + std::to_string(known_term_) +
+                    ", this one knows of none above " + std::to_string(terms_.known) +
                     ": it has been replaced"},
          out);
   return out;
 }
 
 membership_decisions membership_rule::on_term_persisted(uint64_t term) {
-  if (term == asked_term_)
-    persisted_term_ = term;
+  if (term == terms_.asked)
+    terms_.persisted = term;
   return settle();
 }
 
@@ -202,23 +232,23 @@ std::vector<member> membership_rule::present() const {
       who.replica_count = options_.expected[found->second].replica_count;
       who.shard_count = options_.expected[found->second].shard_count;
     }
+    if (leaving_.is_out(who.name))
+      who.replica_count = who.shard_count = 0;
   }
   return result;
 }
 
-void membership_rule::release_spares() {
+void membership_rule::fill_gaps() {
   std::erase_if(stands_in_, [this](const auto& entry) {
     const auto& name = options_.expected[entry.first].name;
     const bool keeps_spans = phase_ == phase::running && is_costly(name);
-    return !members_[entry.first] || (members_[entry.second] && !keeps_spans);
+    return !members_[entry.first] || leaving_.is_out(name) ||
+           (members_[entry.second] && !keeps_spans);
   });
-}
-
-void membership_rule::fill_gaps() {
-  release_spares();
   const auto& expected = options_.expected;
   const auto can_stand_in = [&](size_t spare, size_t missing) {
     return expected[spare].is_spare() && members_[spare] && !stands_in_.contains(spare) &&
+           !leaving_.is_out(expected[spare].name) &&
            options_.holders.of(expected[spare].name) == options_.holders.of(expected[missing].name);
   };
   for (size_t i = 0; i < members_.size(); ++i) {
@@ -231,6 +261,7 @@ void membership_rule::fill_gaps() {
       continue;
     stands_in_[spare] = i;
     follow_first(options_.expected[spare].name);
+    restart_.spread_at = now_ + spread_after;
     note(options_.expected[spare].name + " stands in for " + options_.expected[i].name);
   }
 }
@@ -279,7 +310,9 @@ void membership_rule::remove(size_t order, const std::string& why) {
   const auto& name = place->name;
   lost_lives_[name].insert(place->incarnation);
   newcomers_.erase(name);
+  leaving_.on_lost(name);
   restart_.question.on_lost(name);
+  restart_.stand.reset();
   std::erase_if(speeds_, [&](const auto& entry) { return entry.first.first == name; });
   std::erase_if(broken_, [&](const auto& entry) {
     return entry.first.first == name || entry.first.second == name;
@@ -301,28 +334,17 @@ bool membership_rule::is_costly(const std::string& name) const {
                    std::ranges::count(view_->holders, *index, &span_holder::member) > 0);
 }
 
-size_t membership_rule::broken_links_of(const std::string& name) const {
-  std::set<std::string> peers;
-  for (const auto& [broken, times] : broken_) {
-    if (broken.first == name)
-      peers.insert(broken.second);
-    if (broken.second == name)
-      peers.insert(broken.first);
-  }
-  return peers.size();
-}
-
 const std::string& membership_rule::to_evict(const link& broken) const {
   const auto& [a, b] = broken;
   const auto rank = [&](const std::string& name) {
-    return std::tuple{name != options_.home, !is_costly(name), broken_links_of(name),
+    return std::tuple{name != options_.home, !is_costly(name), broken_links_of(broken_, name),
                       *order_of(name)};
   };
   return rank(a) > rank(b) ? a : b;
 }
 
 void membership_rule::note(const std::string& what) {
-  why_ += (why_.empty() ? "" : "; ") + what;
+  why_ += (why_.empty() || what.empty() ? "" : "; ") + what;
 }
 
 } // namespace troupe

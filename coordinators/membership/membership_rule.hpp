@@ -30,6 +30,10 @@
 // admitted once it has links with all members (outsiders.hpp), and follows their versions. It gets
 // slices once it has a version.
 //
+// A process may ask to leave (leave_rule.hpp). One without spans goes at once. Else all hold, and when they stand at a
+// version a term begins there without its spans; it goes when all have what it holds. Spans come to processes that have
+// none in the same way, a while after they came.
+//
 // A *spare* is a process of the cluster file that brings no replica and no shard. It stands in for
 // a missing process, with as many of both as that one was to bring, the first spare for the first
 // of them. With spans it does so until the term ends, else until the other is back. The run waits
@@ -55,6 +59,7 @@
 #pragma once
 
 #include "coordinators/base/moment.hpp"
+#include "coordinators/membership/leave_rule.hpp"
 #include "coordinators/membership/outsiders.hpp"
 #include "coordinators/membership/speed_rule.hpp"
 #include "coordinators/membership/view_placement.hpp"
@@ -99,6 +104,7 @@ struct membership_options {
   milliseconds settle{5'000}; ///< with `min_nodes` training begins when nobody came for so long
   milliseconds join_timeout{60'000};
   milliseconds lost_after{5'000};
+  milliseconds leave_patience = leave_rule::patience_default;
   speed_options speeds{};          ///< when slices move to faster replicas
   copy_options copies{};           ///< of spans, by which a term begins where the last one was
   uint64_t persisted_term = 0;     ///< the first term is above this one (term_floor)
@@ -120,11 +126,17 @@ struct ask_copies {
   std::vector<std::string> names;
   friend bool operator==(const ask_copies&, const ask_copies&) = default;
 };
+/// Let all stand at a version: then a term begins there (`on_cut`). Decided again while it is wanted.
+struct ask_cut {
+  std::string reason;
+  friend bool operator==(const ask_cut&, const ask_cut&) = default;
+};
 /// Send this view to all its members. `restarts`: a term begins, all load its start version.
 struct publish {
   cluster_view view;
   bool restarts = false;
   std::string reason;
+  bool is_cut = false; ///< it begins where all stand
   friend bool operator==(const publish&, const publish&) = default;
 };
 /// Training stands still, or has not begun, for want of these processes. Decided anew when it changes.
@@ -141,6 +153,7 @@ struct turn_away {
   std::string name;
   uint64_t incarnation = 0;
   std::string reason;
+  bool has_left = false; ///< as it asked for
   friend bool operator==(const turn_away&, const turn_away&) = default;
 };
 /// This process has no link with some members, and so takes no part until it has.
@@ -160,8 +173,8 @@ struct stand_down {
   friend bool operator==(const stand_down&, const stand_down&) = default;
 };
 
-using membership_decision = std::variant<persist_term, ask_copies, publish, wait_for, turn_away,
-                                         stays_out, give_up, stand_down>;
+using membership_decision = std::variant<persist_term, ask_copies, ask_cut, publish, wait_for,
+                                         turn_away, stays_out, give_up, stand_down>;
 using membership_decisions = std::vector<membership_decision>;
 
 class membership_rule {
@@ -187,6 +200,8 @@ public:
   membership_decisions on_speeds(const speed_wish& wish, const std::string& why);
   /// Nothing moves and no member works: all begin anew.
   membership_decisions on_standstill(const std::string& why, moment now);
+  /// All stand at this version.
+  membership_decisions on_cut(uint64_t version);
   /// The next term starts from this checkpoint, or from a later cut, if that is one of these versions.
   void on_restarts(uint64_t checkpoint, const index_range& cuts);
   /// This term was seen: in a hello, a report, or on disk.
@@ -227,7 +242,9 @@ private:
 
   /// Lets spares stand in for missing processes, and no longer for those that are back.
   void fill_gaps();
-  void release_spares();
+
+  /// Lets go who leaves, or asks for the cut that it takes.
+  void let_go(membership_decisions& out);
 
   /// Admits processes that are ready for it.
   void admit_waiting(membership_decisions& out);
@@ -238,7 +255,6 @@ private:
   void take_out(const std::string& name, const std::string& why, membership_decisions& out);
   void evict_unreachable(membership_decisions& out);
   const std::string& to_evict(const link& broken) const;
-  size_t broken_links_of(const std::string& name) const;
   void note(const std::string& what);
 
   /// Does what the state asks for now; all events end here.
@@ -269,16 +285,25 @@ private:
   std::map<link, broken_link> broken_;
   replica_speeds speeds_;
   std::optional<speed_wish> wish_; ///< for the next view
-  uint64_t known_term_ = 0;        ///< the highest that may be in use
-  uint64_t asked_term_ = 0;        ///< to be persisted
-  uint64_t persisted_term_ = 0;
+  struct term_numbers {
+    uint64_t known = 0; ///< the highest that may be in use
+    uint64_t asked = 0; ///< to be persisted
+    uint64_t persisted = 0;
+    friend bool operator==(const term_numbers&, const term_numbers&) = default;
+  };
+  term_numbers terms_;
   struct restart_points {
     uint64_t checkpoint = 0; ///< of the last complete one
     index_range cuts{};      ///< versions at which a cut may lie
     cut_question question;
+    std::optional<uint64_t> stand{};     ///< all stand at it, so the next term begins there
+    std::optional<moment> stand_asked{}; ///< when a cut was asked for last
+    std::string stand_why{};
+    std::optional<moment> spread_at{}; ///< when to look for processes without spans
     friend bool operator==(const restart_points&, const restart_points&) = default;
   };
   restart_points restart_; ///< where the next term may begin
+  leave_rule leaving_;
   std::optional<cluster_view> view_;
   std::optional<moment> lacking_since_; ///< no replica or no shard
   std::optional<wait_for> told_;        ///< the last `wait_for`, while it lasts

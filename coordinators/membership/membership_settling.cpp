@@ -18,12 +18,34 @@ std::string seconds_of(milliseconds time) {
   return rest == 0 ? std::to_string(whole) + " s" : std::to_string(time.count()) + " ms";
 }
 
+/// When a cut that is still wanted is asked for again: the director may have been busy with a row.
+constexpr milliseconds cut_again{200};
+
 /// "a group needs 4 replicas (tensor 2, pipeline 2), 3", to be ended by where these are.
 std::string group_need(const model_split& split, const std::vector<member>& present) {
   const auto& shape = split.shape;
   return "a group needs " + std::to_string(shape.group_size()) + " replicas (tensor " +
          std::to_string(shape.tensor) + ", pipeline " + std::to_string(shape.pipeline) + "), " +
          std::to_string(replicas_of(present));
+}
+
+/// These members can train, and begin terms.
+bool can_go_on(const std::vector<member>& members, const membership_options& options) {
+  const bool has_decider =
+    options.decider.empty() || std::ranges::count(members, options.decider, &member::name) > 0;
+  return has_decider && replicas_of(members) > 0 &&
+         can_place(options.split, options.holders, members) &&
+         std::ranges::any_of(members, [](const member& who) { return who.shard_count > 0; });
+}
+
+/// Members that have no spans in this view, and would get some in the next.
+std::string without_spans(const cluster_view& view, const cluster_view& next) {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < next.members.size(); ++i)
+    if (const auto place = view.find(next.members[i].name);
+        next.holds_spans(i) && place && !view.holds_spans(*place))
+      result.push_back(next.members[i].name);
+  return listed(result);
 }
 
 } // namespace
@@ -57,6 +79,7 @@ membership_decisions membership_rule::settle(membership_decisions out) {
     return {};
   evict_unreachable(out);
   admit_waiting(out);
+  let_go(out);
   if (phase_ == phase::joining)
     start_if_due();
   else
@@ -92,16 +115,66 @@ void membership_rule::start_if_due() {
   lacking_since_.reset();
 }
 
+void membership_rule::let_go(membership_decisions& out) {
+  if (phase_ != phase::joining && !can_go_on(present(), options_))
+    leaving_.take_back();
+  std::string wanted;
+  for (const auto& name : leaving_.may_go(
+         [this] { return present(); }, [this](const auto& x) { return can_go_on(x, options_); })) {
+    const bool runs = phase_ == phase::running;
+    const bool keeps_spans = phase_ == phase::restarting || (runs && is_costly(name));
+    if (phase_ != phase::restarting && !leaving_.has_waited(name, options_.leave_patience, now_))
+      continue;
+    if (keeps_spans && options_.copies.are_possible) {
+      if (runs && !leaving_.is_out(name))
+        wanted += (wanted.empty() ? "" : ", ") + name;
+      else if (!runs)
+        leaving_.set_out(name);
+    } else {
+      const auto order = *order_of(name);
+      out.push_back(turn_away{name, members_[order]->incarnation, name + " left", true});
+      remove(order, name + " left");
+    }
+  }
+  if (phase_ != phase::running)
+    return;
+  const bool may_spread = options_.copies.are_possible && !options_.has_one_owner;
+  if (!wanted.empty())
+    wanted += " leaves";
+  else if (may_spread && restart_.spread_at && now_ >= *restart_.spread_at) {
+    wanted =
+      without_spans(*view_, place_anew(present(), options_.slice_count, options_.parameter_count,
+                                       options_.split, options_.holders, speeds_));
+    if (wanted.empty())
+      restart_.spread_at.reset();
+    else
+      wanted = "spans for " + wanted;
+  }
+  if (wanted.empty() || (restart_.stand_asked && now_ - *restart_.stand_asked < cut_again))
+    return;
+  restart_.stand_asked = now_;
+  restart_.stand_why = wanted;
+  out.push_back(ask_cut{wanted});
+}
+
 void membership_rule::go_on_to_new_term(membership_decisions& out) {
   if (lacks_shard() || !can_place(options_.split, options_.holders, present()))
     return;
-  if (asked_term_ == known_term_)
-    out.push_back(persist_term{++asked_term_, why_});
-  if (auto names = restart_.question.due(view_, present(), asked_term_, now_); !names.empty())
-    out.push_back(ask_copies{asked_term_, std::move(names)});
-  if (persisted_term_ == known_term_ || !restart_.question.is_over(now_))
+  if (terms_.asked == terms_.known)
+    out.push_back(persist_term{++terms_.asked, why_});
+  if (auto names =
+        restart_.question.due(view_, present(), terms_.asked, restart_.stand.has_value(), now_);
+      !names.empty())
+    out.push_back(ask_copies{terms_.asked, std::move(names)});
+  if (terms_.persisted == terms_.known || !restart_.question.is_over(now_))
     return;
-  known_term_ = persisted_term_;
+  const auto cut =
+    newest_cut(restart_.question.answers_of(present()), block_count(options_.parameter_count),
+               {std::max(restart_.cuts.begin, size_t{restart_.checkpoint} + 1), restart_.cuts.end});
+  if (restart_.stand && (!cut || cut->version < *restart_.stand) &&
+      restart_.checkpoint != *restart_.stand)
+    return; // what all have at this version is still being kept
+  terms_.known = terms_.persisted;
   phase_ = phase::running;
   newcomers_.clear();
   wish_.reset();
@@ -111,18 +184,17 @@ void membership_rule::go_on_to_new_term(membership_decisions& out) {
     view.shards.resize(1);
     view.shards.front().blocks = {0, block_count(options_.parameter_count)};
   }
-  view.id = {known_term_, 1};
+  view.id = {terms_.known, 1};
   view.start_version = restart_.checkpoint;
-  const auto cut =
-    newest_cut(restart_.question.answers_of(view.members), block_count(options_.parameter_count),
-               {std::max(restart_.cuts.begin, size_t{restart_.checkpoint} + 1), restart_.cuts.end});
   if (cut) {
     view.start_version = cut->version;
     view.holders = cut->holders;
   }
   restart_.question.end();
+  restart_.stand_asked.reset();
   plan_copies(view, options_.copies);
   announce(std::move(view), true, out);
+  restart_.stand.reset();
 }
 
 void membership_rule::publish_if_changed(membership_decisions& out) {
@@ -153,7 +225,7 @@ void membership_rule::announce(cluster_view view, bool restarts, membership_deci
   auto reason = std::exchange(why_, {});
   if (restarts)
     reason += "; training starts from version " + std::to_string(view_->start_version);
-  out.push_back(publish{*view_, restarts, std::move(reason)});
+  out.push_back(publish{*view_, restarts, std::move(reason), restarts && restart_.stand});
 }
 
 void membership_rule::wait_if_lacking(membership_decisions& out) {

@@ -66,6 +66,7 @@ struct fitness {
   std::vector<std::string> linked{}; ///< processes that it has links with, while it is outside
   bool has_version = false;          ///< of the present term
   held_copies copies{};              ///< as it answers before a term
+  bool leaves = false;               ///< it asks to (leave_rule.hpp)
 };
 
 /// A process that has no link with some members, and so takes no part until it has.

@@ -49,10 +49,6 @@ uint64_t director_rule::row_version() const {
   return last_row_ ? last_row_->version : start_.version;
 }
 
-uint64_t director_rule::next_row() const {
-  return options_.plan.next_row(row_version());
-}
-
 horizon_rule director_rule::horizon_after(uint64_t version) const {
   const auto last = std::max(options_.plan.last_version(), version);
   const bool waits = reads_results() || options_.waits_for_rows;
@@ -72,7 +68,13 @@ director_decisions director_rule::start() {
   horizon_ = horizon_after(start_.version);
   if (verdict_ != stop_reason::none)
     horizon_ = {start_.version, true, rules_.rate.reductions()};
-  director_decisions out{allow_up_to{horizon_}};
+  director_decisions out;
+  const auto every = options_.checkpoint_every;
+  // A term that began with what members hold in memory, at a version that is due.
+  if (every > 0 && !start_.is_saved && start_.version % every == 0 &&
+      horizon_.version > start_.version)
+    out.push_back(take_checkpoint{start_.version});
+  out.push_back(allow_up_to{horizon_});
   if (horizon_.version == start_.version) // went on from the end
     finish(start_.version, verdict_ != stop_reason::none ? verdict_ : natural_end(options_.plan),
            out);
@@ -118,21 +120,27 @@ director_decisions director_rule::on_stop_named(uint64_t version, stop_reason re
   director_decisions out;
   if (phase_ == phase::ending)
     return out;
-  is_named_ = true;
-  named_reason_ = reason;
-  interrupted_ = version < options_.plan.last_version();
+  const bool is_cut = cut_ != cut_state::none && reason == stop_reason::interrupt &&
+                      version < options_.plan.last_version();
+  cut_ = is_cut ? cut_state::standing : cut_state::none;
+  if (!is_cut) {
+    named_ = reason;
+    interrupted_ = version < options_.plan.last_version();
+  }
   // Of a version that was named before, and that some shard had passed, no row comes.
   std::erase_if(trained_, [&](const auto& entry) {
     return entry.first < version && !options_.plan.is_row(entry.first);
   });
-  horizon_ = {version, true, rules_.rate.reductions()};
+  horizon_ = {version, !is_cut, rules_.rate.reductions(), is_cut};
   if (phase_ == phase::holding)
     phase_ = phase::training;
   out.push_back(allow_up_to{horizon_});
   if (phase_ == phase::keeping)
     return out;
   // A version that is complete already, or the first one, brings no further report.
-  if (version == start_.version)
+  if (is_cut && (version == start_.version || version == row_version()))
+    go_on_after(version, out);
+  else if (version == start_.version)
     finish(version, reason, out);
   else
     complete_rows(out);
@@ -164,12 +172,28 @@ director_decisions director_rule::on_stop_requested() {
   director_decisions out;
   if (phase_ == phase::keeping) // every replica waits at this version: it is the last
     interrupted_ = interrupted_ || !horizon_.final;
-  if (phase_ != phase::training || interrupted_ || is_named_)
+  if (cut_ == cut_state::ordered) // the term ends as it begins
+    return out;
+  const bool stands = std::exchange(cut_, cut_state::none) == cut_state::standing;
+  if (stands && phase_ == phase::training) // all reach this version
+    return on_stop_named(horizon_.version);
+  if (phase_ != phase::training || interrupted_ || named_)
     return out;
   if (horizon_.version == 0) { // not started: no replica is there to answer
     interrupted_ = true;
     return out;
   }
+  phase_ = phase::holding;
+  out.push_back(hold_replicas{});
+  return out;
+}
+
+director_decisions director_rule::on_cut_requested() {
+  director_decisions out;
+  if (phase_ != phase::training || interrupted_ || named_ || cut_ != cut_state::none ||
+      horizon_.version == 0)
+    return out;
+  cut_ = cut_state::holding;
   phase_ = phase::holding;
   out.push_back(hold_replicas{});
   return out;
@@ -200,7 +224,7 @@ bool director_rule::needs_evaluation(uint64_t version) const {
 void director_rule::complete_rows(director_decisions& out) {
   while (phase_ == phase::training && !trained_.empty()) {
     const auto [version, train] = *trained_.begin();
-    if (version > next_row())
+    if (version > options_.plan.next_row(row_version()))
       return; // the row before was lost on its way, and will be reported again
     epoch_figures row{version, train, std::nullopt, std::nullopt};
     if (needs_evaluation(version) && !evaluate(row))
@@ -230,7 +254,7 @@ void director_rule::end_at_last_row(director_decisions& out) {
       return;
     out.push_back(publish_row{*last_row_});
   }
-  finish(last_row_->version, named_reason_, out);
+  finish(last_row_->version, named_.value_or(stop_reason::interrupt), out);
 }
 
 void director_rule::on_row(const epoch_figures& row, director_decisions& out) {
@@ -272,9 +296,13 @@ void director_rule::go_on_after(uint64_t version, director_decisions& out) {
   if (version != horizon_.version)
     return;
   if (interrupted_)
-    return finish(version, named_reason_, out);
+    return finish(version, named_.value_or(stop_reason::interrupt), out);
   if (horizon_.final)
     return finish(version, natural_end(options_.plan), out);
+  if (horizon_.is_cut) {
+    cut_ = cut_state::ordered;
+    return out.push_back(begin_anew_at{version});
+  }
   if (options_.checkpoint_every > 0 && version % options_.checkpoint_every == 0)
     out.push_back(take_checkpoint{version});
   horizon_ = horizon_after(version);
@@ -287,7 +315,7 @@ void director_rule::finish(uint64_t version, stop_reason reason, director_decisi
   if (last_is_best_ && last_is_best_->version != version) // a shard could not reach it
     last_is_best_.reset();
   const auto every = options_.checkpoint_every;
-  const bool is_stopped = (is_named_ || interrupted_) && version < options_.plan.last_version();
+  const bool is_stopped = (named_ || interrupted_) && version < options_.plan.last_version();
   if (every > 0 && reason != stop_reason::diverged &&
       (version > start_.version || !start_.is_saved) &&
       (every != checkpoint_at_stop || is_stopped)) {

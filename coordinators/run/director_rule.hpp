@@ -6,9 +6,9 @@
 //      |  v     the row of the last version is complete      v
 //   training --------------------------------------------> ending
 //      |  ^                                                  ^
-//      |  | the stop version is named                        |
+//      |  | the version to stop at is named                  |
 //      v  |                                                  |
-//   holding   (an interrupt: replicas say where they stand)  |
+//   holding   (replicas say where they stand)                |
 //      |          something is not finite                    |
 //      +-----------------------------------------------------+   (from training and keeping too)
 //
@@ -100,6 +100,11 @@ struct keep_version {
   uint64_t version = 0;
   friend bool operator==(const keep_version&, const keep_version&) = default;
 };
+/// All stand at `version`, as was asked for, and its rows are complete: a term may begin there.
+struct begin_anew_at {
+  uint64_t version = 0;
+  friend bool operator==(const begin_anew_at&, const begin_anew_at&) = default;
+};
 /// Write down the state at `version`: this rule's memory and the shards' copies. All rows up to it
 /// are complete and none beyond it is.
 struct take_checkpoint {
@@ -115,8 +120,8 @@ struct finish_at {
   friend bool operator==(const finish_at&, const finish_at&) = default;
 };
 
-using director_decision =
-  std::variant<allow_up_to, hold_replicas, publish_row, keep_version, take_checkpoint, finish_at>;
+using director_decision = std::variant<allow_up_to, hold_replicas, publish_row, keep_version,
+                                       begin_anew_at, take_checkpoint, finish_at>;
 using director_decisions = std::vector<director_decision>;
 
 /// A version whose parameters are kept, and its watched loss.
@@ -165,14 +170,16 @@ public:
   director_decisions on_hashed(uint64_t version);
   /// Every shard has reached this version, the horizon.
   director_decisions on_marked(uint64_t version);
-  /// All hold: training is to end at this version (coordinators/run/hold_rule.hpp). Later ones
-  /// count. Or the parameter server will not go beyond it, for another reason.
+  /// All hold: training is to end at this version (coordinators/run/hold_rule.hpp), or to stand there for a cut. Later
+  /// ones count. Or the parameter server will not go beyond it, for another reason.
   director_decisions on_stop_named(uint64_t version, stop_reason reason = stop_reason::interrupt);
   /// The parameters of `version` are kept. Ignored unless it is the one that was asked for last.
   director_decisions on_kept(uint64_t version);
   director_decisions on_not_finite(const divergence& what);
   /// A stop was asked for; the sooner the better. Before `start`, training ends as it begins.
   director_decisions on_stop_requested();
+  /// A term is to begin with nothing undone. Asked again: nothing; if this is no time for it, it has to be asked again.
+  director_decisions on_cut_requested();
 
   enum class phase : uint8_t { training, holding, keeping, ending };
   phase state() const { return phase_; }
@@ -193,8 +200,6 @@ private:
   bool reads_results() const {
     return options_.keep_best || options_.stop.reads_results() || rules_.rate.reads_results();
   }
-  /// No row beyond it may be published before its own.
-  uint64_t next_row() const;
   horizon_rule horizon_after(uint64_t version) const;
   /// Turns complete pending rows into decisions, oldest first.
   void complete_rows(director_decisions& out);
@@ -222,8 +227,11 @@ private:
   phase phase_ = phase::training;
   horizon_rule horizon_;
   bool interrupted_ = false;
-  bool is_named_ = false; ///< a version to stop at: replicas do not hold a second time
-  stop_reason named_reason_ = stop_reason::interrupt;
+  std::optional<stop_reason>
+    named_{}; ///< why training is to stop at a version: replicas do not hold a second time
+  /// For a term that is to begin replicas hold, then all stand at a version, then it is ordered.
+  enum class cut_state : uint8_t { none, holding, standing, ordered };
+  cut_state cut_ = cut_state::none;
   struct beginning {
     uint64_t version = 0;
     bool is_saved = true; ///< there is a checkpoint of it

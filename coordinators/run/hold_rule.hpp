@@ -36,6 +36,9 @@
 //
 // A loss after T was named changes none of this within the term. A new term starts from a version that
 // was reached; that may have been T + 1, and then T + 1 is named in its place.
+//
+// A version at which all stand is of use while training goes on, too: a term can begin there with nothing undone, and with
+// other owners of spans (coordinators/membership/leave_rule.hpp).
 
 #pragma once
 
@@ -80,6 +83,8 @@ class hold_rule {
 public:
   /// A stop is asked for. Before the first view the rule remembers it. A second time: nothing.
   hold_decisions on_stop_requested();
+  /// What was asked for is over, as a term begins: the next request is the first.
+  void end() { phase_ = phase::running; }
   /// The director published this view.
   hold_decisions on_view(const cluster_view& view);
   /// A member holds. Of another view, or from a member that was not asked: ignored.

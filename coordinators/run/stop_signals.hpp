@@ -5,14 +5,12 @@
 // that come together are one: stop, and keep what there is. A later one comes from a user who has
 // seen that, and does not want to wait.
 //
-// The same holds between processes. A worker that gets a signal stays for a moment: the director
-// may have got one too, and then needs the worker's part of the result.
+// The same holds between processes. A worker that gets a signal asks to leave (coordinators/membership/leave_rule.hpp),
+// and stays where it is needed: the director may have got one too, and then needs the worker's part of the result.
 
 #pragma once
 
 #include "coordinators/base/moment.hpp"
-
-#include <optional>
 
 namespace troupe {
 
@@ -24,30 +22,5 @@ inline constexpr milliseconds one_signal_for{1'000};
 constexpr bool is_another_signal(moment first, moment now, milliseconds one_for = one_signal_for) {
   return now - first >= one_for;
 }
-
-/// When a worker that got a stop signal leaves.
-class leave_rule {
-public:
-  /// For the director to say that it stops too: it asks all members to hold within some tenths of a
-  /// second.
-  static constexpr milliseconds patience{2'000};
-  /// For a stop that is under way: steps are finished, rows evaluated, spans fetched. Less than the
-  /// 30 s after which most supervisors kill.
-  static constexpr milliseconds stopping_patience{20'000};
-
-  /// The worker got a stop signal; only the first time counts.
-  void ask(moment now) {
-    if (!asked_)
-      asked_ = now;
-  }
-
-  /// `run_stops`: the director has asked all members to hold.
-  bool is_due(bool run_stops, moment now) const {
-    return asked_ && now - *asked_ >= (run_stops ? stopping_patience : patience);
-  }
-
-private:
-  std::optional<moment> asked_;
-};
 
 } // namespace troupe

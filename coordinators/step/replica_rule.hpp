@@ -28,6 +28,8 @@ struct horizon_rule {
   uint64_t version = 0;
   bool final = false;
   std::vector<uint64_t> reductions{}; ///< of the rate up to there (models/training/schedule.hpp)
+  bool is_cut =
+    false; ///< a term begins at it: owners keep their spans (coordinators/membership/cut_rule.hpp)
 
   friend bool operator==(const horizon_rule&, const horizon_rule&) = default;
 };

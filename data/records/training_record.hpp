@@ -82,11 +82,12 @@ struct wire_record {
 /// What losses of processes came to, over all lives of the run; of a director that was killed up to its last
 /// checkpoint.
 struct recovery_figures {
-  uint64_t lives = 1; ///< of its director: each --resume begins one
-  uint64_t views = 1; ///< cluster views that were published
-  uint64_t joins = 0; ///< processes that came while training went on
+  uint64_t lives = 1;  ///< of its director: each --resume begins one
+  uint64_t views = 1;  ///< cluster views that were published
+  uint64_t joins = 0;  ///< processes that came while training went on
+  uint64_t leaves = 0; ///< processes that asked to leave, and left
   uint64_t replicas_lost = 0;
-  uint64_t rollbacks = 0;
+  uint64_t rollbacks = 0; ///< terms that began behind what was done
   uint64_t steps_again =
     0; ///< undone by roll-backs, and by a director's end as far as the history knew
   double seconds_elapsed = 0; ///< since training began, the time between lives left out
@@ -108,6 +109,7 @@ void each_recovery_figure(Recovery& x, Function f) {
   f("lives", x.lives);
   f("views", x.views);
   f("joins", x.joins);
+  f("leaves", x.leaves);
   f("replicas_lost", x.replicas_lost);
   f("rollbacks", x.rollbacks);
   f("steps_again", x.steps_again);

@@ -188,6 +188,40 @@ class Faults(EqualRuns):
                 self.assertGreater(result["bytes_by_kind"]["copy"], 0)
             self.for_each_trial(Kill(*names, restart=[]), check, ["peer"], settings=settings)
 
+    # Who is asked to end hands over what it has.
+
+    def expect_hand_over(self, placement, names, settings, restarts=False):
+        epochs = 6 * EPOCHS
+        nodes = nodes_on_loopback(PLACEMENTS[placement])
+        with Cluster(cluster_text(nodes, settings + settings_of(epochs), timeouts(LOST_AFTER_WHEN_BUSY, 8)),
+                     nodes) as cluster:
+            self.assertTrue(cluster.wait_for_epoch(self.random.randint(2, EPOCHS)), cluster.messages())
+            asked = [cluster.processes[name] for name in names]
+            for process in asked:
+                process.signal(signal.SIGTERM)
+            for process in asked:
+                process.end(HANG)
+                self.assertEqual(process.process.returncode, 0, cluster.messages())
+                self.assertIn("left on request", [line.split(maxsplit=2)[-1] for _, line in process.lines])
+            for name in names if restarts else ():
+                cluster.start(name)
+            result = cluster.result()
+            self.expect_equal(result, cluster, epochs)
+            undone = {key: result[key] for key in ("steps_again", "rollbacks", "replicas_lost", "leaves")}
+            self.assertEqual(undone, {"steps_again": 0, "rollbacks": 0, "replicas_lost": 0, "leaves": len(names)},
+                             cluster.messages())
+            self.assertEqual(result["steps_executed"], result["steps"], cluster.messages())
+
+    def test_who_is_asked_to_end_hands_over_what_it_has_and_undoes_nothing(self):
+        for placement, names, settings in (("peer", ["right"], ""), ("server", ["right"], ""),
+                                           ("server", ["left"], ""),
+                                           ("peer", ["left", "right"], "[recovery]\ncopies = 0\n")):
+            with self.subTest(placement=placement, names=names, seed=SEED):
+                self.expect_hand_over(placement, names, settings)
+
+    def test_asked_to_end_and_started_again(self):
+        self.expect_hand_over("peer", ["left", "right"], "", restarts=True)
+
     def test_killed_worker_without_a_shard_costs_no_step(self):
         self.for_each_trial(Kill("left"), self.expect_loss_that_costs_no_step, ["server"],
                             kind="kill -9 of a replica")

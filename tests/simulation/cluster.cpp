@@ -145,6 +145,7 @@ std::optional<failure> cluster::boot_director() {
   options.membership.min_nodes = 1; // some are switched on late, or never
   options.membership.settle = options_.join_timeout;
   options.membership.links_first = true;
+  options.membership.leave_patience = milliseconds{5};
   options.membership.speeds = {milliseconds{50}, 2, milliseconds{100}, milliseconds{1'000}};
   if (auto& copies = options.membership.copies; copies.deputies > 0) {
     copies.deputies = options_.deputies;
@@ -221,6 +222,9 @@ void cluster::boot_process(size_t index, size_t lacking) {
         crash_process(index, false);
     });
   };
+  options.listeners.on_left = [this, index, life = lives_[index]] {
+    world_.after(duration{0}, [this, index, life] { end_leave(index, life, true); });
+  };
   options.checkpoint_every = options_.disk ? checkpoint_every_of(job_.resolved) : 0;
   options.hooks = std::make_shared<test_hooks>(options_.hooks);
   if (options_.speeds_change)
@@ -235,6 +239,22 @@ void cluster::boot_process(size_t index, size_t lacking) {
                                                   job_.at(options_.machines[index]), options);
   });
   network_.set_address(machine, caf::actor_cast<caf::strong_actor_ptr>(processes_[index]->node()));
+}
+
+void cluster::ask_to_leave(size_t index, duration grace, std::function<void(bool)> then) {
+  if (!processes_[index] || !leavers_.emplace(index, std::move(then)).second)
+    return;
+  caf::anon_send(processes_[index]->node(), atom::leave_v);
+  world_.after(grace, [this, index, life = lives_[index]] { end_leave(index, life, false); });
+}
+
+void cluster::end_leave(size_t index, uint64_t life, bool has_left) {
+  if (lives_[index] != life || !processes_[index])
+    return;
+  if (auto then = leavers_.extract(index)) {
+    world_.trace(options_.machines[index].name + (has_left ? " has left" : " has had its time"));
+    then.mapped()(has_left);
+  }
 }
 
 void cluster::crash_director(bool without_a_word) {
@@ -277,6 +297,7 @@ void cluster::crash_process(size_t index, bool without_a_word) {
   else
     network_.machine_crashed(machine_of(index));
   processes_[index].reset();
+  leavers_.erase(index);
   last_words_[index] = "gone";
 }
 

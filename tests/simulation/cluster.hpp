@@ -13,6 +13,8 @@
 #include "tests/simulation/simulated_disk.hpp"
 #include "tests/simulation/world.hpp"
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,6 +85,8 @@ public:
   std::optional<failure> boot_director();
   /// `lacking`: so many replicas less than the director counts on.
   void boot_process(size_t index, size_t lacking = 0);
+  /// Once it has left, or after this time: calls the function, unless it has crashed meanwhile.
+  void ask_to_leave(size_t index, duration grace, std::function<void(bool has_left)> then);
   void crash_director(bool without_a_word);
   void crash_process(size_t index, bool without_a_word);
 
@@ -122,6 +126,7 @@ public:
 private:
   void on_link(const network::link_news& news);
   void pause_disk();
+  void end_leave(size_t index, uint64_t life, bool has_left);
   /// What a director says to all.
   struct orders {
     std::optional<cluster_view> view;
@@ -138,7 +143,8 @@ private:
   network network_;
   std::vector<std::unique_ptr<process>> processes_;
   std::vector<uint64_t> incarnations_;
-  std::vector<uint64_t> lives_; ///< how often each process was started
+  std::vector<uint64_t> lives_;                         ///< how often each process was started
+  std::map<size_t, std::function<void(bool)>> leavers_; ///< what follows when they have left
   std::vector<std::string> last_words_;
   director_actor director_;
   caf::strong_actor_ptr observer_;

@@ -115,6 +115,8 @@ bool caretaker::befall(const fault& x) {
     return replace_director(x);
   case fault_kind::stop_and_resume:
     return stop(x);
+  case fault_kind::notice:
+    return give_notice(x);
   }
   return false;
 }
@@ -328,6 +330,27 @@ bool caretaker::stop(const fault&) {
     return false;
   judge_.on_stop_asked(cluster_.version());
   cluster_.stop();
+  return true;
+}
+
+// It is killed after its time, which seldom suffices for nothing; and comes back later, as another machine would.
+bool caretaker::give_notice(const fault& x) {
+  const auto who = pick(x.choice, [&](size_t i) {
+    return world_.is_running(cluster::machine_of(i)) && !cluster_.decides(i);
+  });
+  if (!who)
+    return false;
+  const auto grace = x.choice / 16 % 4 == 0 && judge_.may_undo()
+                       ? duration{x.choice / 64 % 400} * 1'000'000
+                       : duration{25s};
+  world_.trace("** " + cluster_.options().machines[*who].name + " has to go");
+  heals_at(world_.now() + grace + x.length);
+  cluster_.ask_to_leave(*who, grace, [this, who = *who, wait = x.length](bool has_left) {
+    if (!has_left)
+      judge_.on_loss();
+    cluster_.crash_process(who, false);
+    boot_when_it_ended(who, wait);
+  });
   return true;
 }
 

@@ -58,6 +58,7 @@ private:
   bool lose_disk(const fault& x);
   bool replace_director(const fault& x);
   bool stop(const fault& x);
+  bool give_notice(const fault& x);
 
   void start_director();
   void start_anew();

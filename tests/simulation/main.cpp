@@ -7,7 +7,8 @@
 //   troupe_simulation --split --seeds A..B [--workload NAME] [--trace]
 //   troupe_simulation --modes --seeds A..B [--workload NAME] [--trace]
 //
-// With --apart pieces of tensors overtake messages. With --kept a parameter server owns all parameters, and its trainers
+// With --apart pieces of tensors overtake messages. With --notice processes are asked to end as well, and are killed after
+// a while; every second seed has nothing else. With --kept a parameter server owns all parameters, and its trainers
 // are in other processes; with --federated it gives out the clients of federated rounds; with --spans other processes own
 // spans of the parameters. With --modes each seed is run in every such mode, in one process.
 // Seeds from A up to B, without B. Prints what befell them and how fast they ran. The first seed
@@ -40,6 +41,7 @@ struct command_line {
   workload_set set = workload_set::whole;
   bool trace = false;
   bool apart = false;       ///< pieces overtake messages
+  bool has_notices = false; ///< processes are asked to end, too
   bool keeps_going = false; ///< after a violation
   bool replays = false;     ///< each seed runs twice and must be the same
   size_t fired_min = 0;     ///< of each kind; fewer is a failure
@@ -57,6 +59,8 @@ std::optional<command_line> read_command_line(int count, char** words) {
       result.apart = true;
     else if (word == "--modes")
       result.modes = true;
+    else if (word == "--notice")
+      result.has_notices = true;
     else if (word == "--kept")
       result.set = workload_set::kept;
     else if (word == "--home")
@@ -125,7 +129,7 @@ bool has_seen_enough(const totals& all, const command_line& options) {
     std::printf("fewer than half of the seeds had a view change\n");
     enough = false;
   }
-  for (size_t i = 0; i < all.fired.size(); ++i)
+  for (size_t i = 0; i < (options.has_notices ? fault_kind_count : drawn_fault_count); ++i)
     if (all.fired[i] < options.fired_min) {
       std::printf("too few: %s\n", to_string(static_cast<fault_kind>(i)).c_str());
       enough = false;
@@ -245,19 +249,20 @@ private:
 
   bool run_seed(uint64_t seed) {
     const auto& what = workload_of(seed);
-    trial_options options{seed, {}, options_.apart};
+    trial_options options{seed, {}, options_.apart, options_.has_notices};
+    const auto quiet = options;
     if (options_.trace)
       options.trace = print_line;
     auto report = run_trial(system_.get(), what, options);
-    if (options_.replays &&
-        run_trial(system_.get(), what, {seed, {}, options_.apart}).fingerprint !=
-          report.fingerprint)
+    if (options_.replays && run_trial(system_.get(), what, quiet).fingerprint != report.fingerprint)
       report.violations.push_back("the same seed ran otherwise the second time");
     all_.add(report);
     if (report.violations.empty())
       return true;
     ++bad_seeds_;
-    print_violations(seed, "workload", what.what->name, options_.apart ? "--apart " : "",
+    print_violations(seed, "workload", what.what->name,
+                     std::string{options_.apart ? "--apart " : ""} +
+                       (options_.has_notices ? "--notice " : ""),
                      report.violations);
     return false;
   }
@@ -280,7 +285,7 @@ int main(int count, char** words) {
       << "usage: troupe_simulation [--kept | --federated | --home | --spans | --split | --modes] "
          "--seeds "
          "A..B "
-         "[--workload NAME]\n"
+         "[--workload NAME] [--notice]\n"
          "         [--trace] [--keep-going] [--replay] [--check-views] [--fired-min COUNT]\n";
     return 2;
   }

@@ -54,6 +54,7 @@ void oracle::report(const std::string& what) {
 void oracle::on_applied(const applied_step& x) {
   ++steps_applied_;
   highest_version_ = std::max(highest_version_, x.step + 1);
+  highest_of_[x.term] = std::max(highest_of_[x.term], x.step + 1);
   check_order(x);
   check_coverage(x);
   if (!std::ranges::all_of(x.parameters, [](float value) { return std::isfinite(value); }))
@@ -120,6 +121,21 @@ void oracle::on_view(const cluster_view& x) {
     ++view_changes_;
   if (x.id.number == 1 && views_.begin()->first.term != x.id.term)
     ++roll_backs_;
+  if (undoes_nothing_ && x.id.number == 1)
+    check_nothing_undone(x);
+}
+
+// A shard that has not heard of a term yet may go on in the last one.
+void oracle::check_nothing_undone(const cluster_view& x) {
+  const auto behind = views_.lower_bound({x.id.term, 0});
+  if (behind == views_.begin())
+    return;
+  const auto& before = std::prev(behind)->second;
+  const auto highest = std::max(before.start_version, highest_of_[before.id.term]);
+  if (x.start_version != highest)
+    report("term " + std::to_string(x.id.term) + " begins at version " +
+           std::to_string(x.start_version) + " while a shard is at " + std::to_string(highest) +
+           ", and nobody was lost");
 }
 
 void oracle::on_resumed(const checkpoint& x) {

@@ -6,6 +6,7 @@
 //  - one view number is one view, whoever published it, and no term is begun twice;
 //  - the horizon is never beyond the next version that is to be checkpointed;
 //  - a stop is heeded, soon;
+//  - who is asked to end, and has the time for it, takes nothing along;
 //  - the result and the history are the twin's.
 //
 // It sees the twin first, and remembers it.
@@ -42,6 +43,10 @@ public:
   void on_applied(const applied_step& x);
   void on_view(const cluster_view& x);
   void on_resumed(const checkpoint& x);
+  /// Each term begins where all stand, until somebody is lost.
+  void expect_nothing_undone() { undoes_nothing_ = true; }
+  void on_loss() { undoes_nothing_ = false; }
+  bool may_undo() const { return !undoes_nothing_; }
   void on_directive(const directive& x);
   /// The director now in charge was asked to stop, when `version` had been seen.
   void on_stop_asked(uint64_t version) { stop_asked_at_ = version; }
@@ -64,6 +69,7 @@ public:
 private:
   void check_coverage(const applied_step& x);
   void check_order(const applied_step& x);
+  void check_nothing_undone(const cluster_view& x);
   void check_parameters(uint64_t version, size_t first, std::span<const float> values,
                         const std::string& whose);
   void check_history(const training_finished& x);
@@ -74,7 +80,9 @@ private:
   const twin* reference_;
   agreement with_twin_;
   uint64_t checkpoint_every_;
-  uint64_t highest_version_ = 0;          ///< that any shard has owned
+  uint64_t highest_version_ = 0;            ///< that any shard has owned
+  std::map<uint64_t, uint64_t> highest_of_; ///< by term
+  bool undoes_nothing_ = false;
   std::optional<uint64_t> stop_asked_at_; ///< version
   twin seen_;
   std::map<std::pair<uint64_t, size_t>, uint64_t> next_step_; ///< by term and first element

@@ -241,7 +241,17 @@ trial_report run_trial(caf::actor_system& system, const prepared_workload& what,
   {
     act first{system, random.bits(), what,  what.what->machines, disk, judge,
               report, options,       record};
-    const auto faults = draw_faults(options.seed, what.reference.finished.version, random);
+    auto faults = draw_faults(options.seed, what.reference.finished.version, random);
+    if (options.has_notices) {
+      dice others{options.seed * 0x9e3779b97f4a7c15ULL + 2};
+      if (options.seed % 2 > 0) {
+        faults.clear();
+        if (copies_spans(what.trained.resolved))
+          judge.expect_nothing_undone();
+      }
+      std::ranges::copy(draw_notices(what.reference.finished.version, others),
+                        std::back_inserter(faults));
+    }
     interrupted = first.play(faults) && first.was_interrupted();
     note_end(first);
   }

@@ -41,6 +41,7 @@ struct trial_options {
   uint64_t seed = 0;
   trace_sink trace;
   bool pieces_apart = false; ///< wire_options has it
+  bool has_notices = false;  ///< every second seed has nothing else
 };
 
 trial_report run_trial(caf::actor_system& system, const prepared_workload& what,

@@ -52,8 +52,9 @@ std::string words(const cluster_view& x) {
 
 std::string words(const directive& x) {
   return "directive " + std::to_string(x.term) + "/" + std::to_string(x.sequence) + " up to " +
-         std::to_string(x.rule.version) + (x.rule.final ? " (final)" : "") + ", rows " +
-         std::to_string(x.row_version) + ", checkpoint " + std::to_string(x.checkpoint_version);
+         std::to_string(x.rule.version) + (x.rule.final ? " (final)" : "") +
+         (x.rule.is_cut ? " (a cut)" : "") + ", rows " + std::to_string(x.row_version) +
+         ", checkpoint " + std::to_string(x.checkpoint_version);
 }
 
 std::string words(const given_up& x) {
@@ -157,6 +158,8 @@ std::string words(const node_report& x) {
     text += " " + std::to_string(version);
   for (const auto& one : x.unreachable)
     text += ", no link to " + one;
+  if (x.leaves)
+    text += ", asks to leave";
   for (const auto& wait : x.waits)
     text += ", waits for " + wait.what + (wait.from.empty() ? "" : " from " + wait.from);
   return text;

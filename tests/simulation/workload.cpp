@@ -342,7 +342,7 @@ void trouble_stop(std::vector<fault>& out, dice& random) {
 } // namespace
 
 size_t workload_of(uint64_t seed, workload_set set) {
-  const auto turn = seed / fault_kind_count;
+  const auto turn = seed / drawn_fault_count;
   constexpr auto split_begin = drawn_workload_count + kept_workload_count;
   switch (set) {
   case workload_set::kept:
@@ -368,7 +368,7 @@ std::string to_string(fault_kind x) {
     "partition",     "lasting partition", "one-way partition", "link reset",   "corruption",
     "message loss",  "message echo",      "hung threads",      "other file",   "slow machine",
     "late join",     "disk full",         "disk failure",      "torn write",   "disk rot",
-    "disk loss",     "stale director",    "stop and resume"};
+    "disk loss",     "stale director",    "stop and resume",   "notice"};
   return names.at(static_cast<size_t>(x));
 }
 
@@ -476,7 +476,7 @@ std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& rando
   for (size_t i = 0; i < count; ++i) {
     fault x;
     x.kind =
-      static_cast<fault_kind>(i == 0 ? seed % fault_kind_count : random.below(fault_kind_count));
+      static_cast<fault_kind>(i == 0 ? seed % drawn_fault_count : random.below(drawn_fault_count));
     // Most hit while work is done; some while nothing has begun, or while others are mended.
     x.at_version = random.below(last_version);
     x.wait = random.chance(70) ? random.between(0ms, 5ms) : random.between(0s, 8s);
@@ -499,6 +499,19 @@ std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& rando
   }
   if (result.front().kind == fault_kind::stop_and_resume && random.chance(60))
     trouble_stop(result, random);
+  return result;
+}
+
+std::vector<fault> draw_notices(uint64_t last_version, dice& random) {
+  std::vector<fault> result;
+  const auto count = 1 + random.below(4);
+  for (size_t i = 0; i < count; ++i) {
+    fault x{fault_kind::notice, random.below(last_version), random.between(0ms, 20ms),
+            random.between(1ms, 3s), random.bits()};
+    if (i > 0 && random.chance(50))
+      x.at_version = result.back().at_version;
+    result.push_back(x);
+  }
   return result;
 }
 

@@ -34,9 +34,12 @@ enum class fault_kind : uint8_t {
   disk_loss,       ///< its machine is lost with the disk
   stale_director,  ///< it is replaced, and what the old one said is heard again and again
   stop_and_resume, ///< an interrupt; the run goes on in another cluster
+  notice,          ///< a process is asked to end soon, and killed after a while
 };
 
-inline constexpr size_t fault_kind_count = 23;
+/// Of those that all seeds draw.
+inline constexpr size_t drawn_fault_count = 23;
+inline constexpr size_t fault_kind_count = 24;
 
 std::string to_string(fault_kind x);
 
@@ -93,5 +96,7 @@ size_t workload_of(uint64_t seed, workload_set set = workload_set::whole);
 
 /// What befalls seed `seed`: every kind has its turn as the first one.
 std::vector<fault> draw_faults(uint64_t seed, uint64_t last_version, dice& random);
+/// Processes that are asked to end: alone, or together.
+std::vector<fault> draw_notices(uint64_t last_version, dice& random);
 
 } // namespace troupe::simulation

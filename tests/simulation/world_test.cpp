@@ -352,8 +352,8 @@ TEST(workload, the_best_version_of_one_of_them_is_in_its_midst) {
 
 TEST(workload, every_one_has_its_turn_as_seeds_go_up) {
   for (size_t i = 0; i < drawn_workload_count; ++i)
-    EXPECT_EQ(workload_of(i * fault_kind_count), i);
-  EXPECT_EQ(workload_of(drawn_workload_count * fault_kind_count), 0u);
+    EXPECT_EQ(workload_of(i * drawn_fault_count), i);
+  EXPECT_EQ(workload_of(drawn_workload_count * drawn_fault_count), 0u);
 }
 
 // A view is as long as there are processes: nobody who has reported it hears it again.

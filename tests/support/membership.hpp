@@ -56,8 +56,9 @@ struct text_of_decision {
       result += " " + name;
     return result;
   }
+  std::string operator()(const ask_cut& what) const { return "cut: " + what.reason; }
   std::string operator()(const publish& what) const {
-    return (what.restarts ? "restart " : "view ") + text_of(what.view);
+    return (what.is_cut ? "cut " : what.restarts ? "restart " : "view ") + text_of(what.view);
   }
   std::string operator()(const wait_for& what) const {
     std::string result =
@@ -67,7 +68,8 @@ struct text_of_decision {
     return result;
   }
   std::string operator()(const turn_away& what) const {
-    return "turn away " + what.name + std::to_string(what.incarnation);
+    return (what.has_left ? "let go " : "turn away ") + what.name +
+           std::to_string(what.incarnation);
   }
   std::string operator()(const stays_out& what) const { return "stays out " + what.name; }
   std::string operator()(const give_up&) const { return "give up"; }

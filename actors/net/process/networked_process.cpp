@@ -19,7 +19,6 @@
 #include "coordinators/job/job_check.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
-#include "coordinators/run/stop_signals.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "data/text/failure.hpp"
 #include "models/base/rounding.hpp"
@@ -248,9 +247,9 @@ struct networked_process::parts {
   std::shared_ptr<gate> gate_;
   std::optional<process_news> end_;
   std::optional<training_finished> finished_;
-  leave_rule leaving_;
-  /// The director has asked all processes to hold; set by the node.
-  std::shared_ptr<std::atomic<bool>> run_stops_ = std::make_shared<std::atomic<bool>>(false);
+  std::optional<moment> asked_to_leave_;
+  /// Nobody needs this process any more; set by the node.
+  std::shared_ptr<std::atomic<bool>> has_left_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 void networked_process::parts::start() {
@@ -294,7 +293,7 @@ void networked_process::parts::start() {
   for_process.listeners.on_misfit = [to = links_](const std::string& why) {
     caf::anon_send(to, standing{{}, 0, {}, why});
   };
-  for_process.listeners.on_hold = [flag = run_stops_] { *flag = true; };
+  for_process.listeners.on_left = [flag = has_left_] { *flag = true; };
   process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);
   carrying->start(frames_to(caf::actor_cast<node_actor>(process_->node())));
   if (here.is_director) {
@@ -400,10 +399,16 @@ networked_end networked_process::parts::wait_here() {
     if (options.trace)
       options.trace->tick();
     const auto now = moment::clock::now();
-    if (!end_ && options.stop_requested && options.stop_requested())
-      leaving_.ask(now);
-    if (!end_ && leaving_.is_due(*run_stops_, now))
-      return {std::nullopt, "left on request"};
+    if (!asked_to_leave_ && options.stop_requested && options.stop_requested()) {
+      asked_to_leave_ = now;
+      self->send(process_->node(), atom::leave_v);
+    }
+    const bool is_overdue =
+      asked_to_leave_ && now - *asked_to_leave_ >= options.cluster.timeouts.leave;
+    if (!end_ && (*has_left_ || is_overdue))
+      return {std::nullopt,
+              *has_left_ ? "left on request" : "left on request, with what others need", false,
+              *has_left_};
   }
   if (end_->code == static_cast<uint8_t>(refusal_code::agree_first))
     return {std::nullopt, end_->line, true};

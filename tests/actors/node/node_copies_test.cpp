@@ -138,6 +138,37 @@ TEST(node_copies, older_ones_are_forgotten_when_the_next_are_everywhere) {
   EXPECT_EQ(joined(pieces_of(run.there, tensor_kind::copy)), counted(0, all)) << "of both spans";
 }
 
+TEST(node_copies, a_cut_stays_here_and_is_said_at_once) {
+  copying_node run;
+  run.copy_here(2);
+  run.tell(directive{1, 2, {3, false, {}, true}, 0, 0});
+  run.there.pieces.clear();
+  shard_copy news{3, 0, counting_from(0, here), {counting_from(1, here)}, {}, false, false, true};
+  run.tell(copies_request{2, 1});
+  EXPECT_EQ(run.director.nodes.back().copies, (held_copies{2, {{2, {{0, 1}}}}}));
+  const auto reports = run.director.nodes.size();
+  run.tell(news);
+  ASSERT_EQ(run.director.nodes.size(), reports + 1);
+  EXPECT_EQ(run.director.nodes.back().copies, (held_copies{2, {{2, {{0, 1}}}, {3, {{0, 1}}}}}));
+  EXPECT_TRUE(pieces_of(run.there, tensor_kind::copy).empty());
+  EXPECT_TRUE(run.shard.saved.empty());
+  run.it_came(2);
+  EXPECT_EQ(run.shard.saved, std::vector<uint64_t>{2})
+    << "the shard may have to go on to where all stand";
+}
+
+TEST(node_copies, a_shard_goes_on_to_where_all_stand_though_the_director_has_asked_before) {
+  copying_node run;
+  run.copy_here(2);
+  run.tell(copies_request{2, 1});
+  run.it_came(2);
+  EXPECT_TRUE(run.shard.saved.empty());
+  run.tell(directive{1, 2, {3, false, {}, true}, 0, 0});
+  EXPECT_EQ(run.shard.saved, std::vector<uint64_t>{2});
+  run.tell(directive{1, 3, {4, false, {}, true}, 0, 0});
+  EXPECT_EQ(run.shard.saved, std::vector<uint64_t>{2}) << "once";
+}
+
 // The neighbour was lost: this process has its own copy and the neighbour's, but owns another span now.
 TEST(node_copies, a_term_begins_with_what_is_here_and_what_others_hold) {
   copying_node run;

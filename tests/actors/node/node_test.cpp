@@ -205,7 +205,7 @@ TEST(node, wants_are_answered_to_members_of_the_view_only) {
   node_at_start run;
   run.give_version(1);
   run.tell(work_here(1));
-  run.tell(block_sums{1, 0, {4}});
+  run.tell(block_sums{1, 0, {4}, 1});
   for (const auto kind : {tensor_kind::parameters, tensor_kind::gradient, tensor_kind::block_sums})
     run.tell(asking({"stranger", false}, kind, 1));
   EXPECT_TRUE(run.stranger.pieces.empty());
@@ -229,7 +229,9 @@ TEST(node, norms_of_the_shard_here_go_out_and_those_of_others_come_in) {
   node_at_start run;
   run.wait(250ms);
   EXPECT_TRUE(wants_of(run.there, tensor_kind::block_sums).empty()) << "there may be none yet";
-  run.tell(block_sums{0, 0, {4}});
+  run.tell(block_sums{0, 0, {5}, 0}); // the shard has not begun the term yet
+  EXPECT_TRUE(pieces_of(run.there, tensor_kind::block_sums).empty());
+  run.tell(block_sums{0, 0, {4}, 1});
   const auto sent = pieces_of(run.there, tensor_kind::block_sums);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].of.key, 0u);
@@ -241,7 +243,7 @@ TEST(node, norms_of_the_shard_here_go_out_and_those_of_others_come_in) {
   ASSERT_EQ(wants.size(), 1u) << "its own alone are not enough";
   EXPECT_EQ(wants[0].elements, (ranges{{2, 4}}));
   run.tell(norm_there(0, 1, 9));
-  EXPECT_EQ(run.shard.norms, (std::vector<block_sums>{{0, 1, {9}}}));
+  EXPECT_EQ(run.shard.norms, (std::vector<block_sums>{{0, 1, {9}, 1}}));
   run.tell(norm_there(0, 1, 10));
   ASSERT_EQ(run.director.not_finite.size(), 1u);
   EXPECT_EQ(run.director.not_finite[0].what, "two different sums over one block");

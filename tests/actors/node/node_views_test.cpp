@@ -201,7 +201,7 @@ TEST(node_credit, without_credit_the_neighbour_is_asked_what_has_come) {
 TEST(node_credit, wants_do_not_wait_and_norms_do_as_all_that_holds_values) {
   begun_node run{0, two_pieces};
   run.tell(played_node::span_here(0));
-  run.tell(block_sums{0, 0, {4}});
+  run.tell(block_sums{0, 0, {4}, 1});
   EXPECT_TRUE(pieces_of(run.there, tensor_kind::block_sums).empty());
   run.wait(250ms);
   EXPECT_FALSE(run.there.wants.empty());

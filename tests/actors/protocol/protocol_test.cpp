@@ -199,8 +199,8 @@ TEST_F(protocol, filled_progress_and_results_survive) {
                                            "somebody"};
   status.figures = some_figures();
   expect_survives(status);
-  expect_survives(horizon{{12, true, {4, 9}}, 10});
-  expect_survives(block_sums{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}});
+  expect_survives(horizon{{12, true, {4, 9}, true}, 10});
+  expect_survives(block_sums{7, 2, {0.5, infinity, std::numeric_limits<double>::denorm_min()}, 3});
 }
 
 TEST_F(protocol, messages_between_processes_survive) {
@@ -214,7 +214,7 @@ TEST_F(protocol, messages_between_processes_survive) {
                                2,
                                7});
   expect_survives(copies_request{4, 3});
-  expect_survives(directive{3, 8, {12, true, {4, 9}}, 10, 6, 9, 77});
+  expect_survives(directive{3, 8, {12, true, {4, 9}, true}, 10, 6, 9, 77});
   expect_survives(given_up{7});
   expect_survives(hold_request{3, 9});
   expect_survives(hold_answer{"a", {3, 2}, 11, {10, 11}});
@@ -226,7 +226,7 @@ TEST_F(protocol, messages_between_processes_survive) {
                                milliseconds{20},
                                {{"replica 0", "slice 4", milliseconds{7}, milliseconds{6}}}},
                               1, some_figures(), {7, 8, 9}, {{"b", 1, 2, 3, 4, 5, 6}}, {},
-                              {4, {{8, {{0, 1}, {3, 4}}}, {9, {}}}}));
+                              {4, {{8, {{0, 1}, {3, 4}}}, {9, {}}}}, true));
 }
 
 TEST_F(protocol, tensors_and_all_that_is_said_of_them_survive) {

@@ -340,6 +340,42 @@ TEST_F(shard_alone, no_version_is_announced_before_its_copy_is_made_and_the_last
   EXPECT_EQ(first.parameters.values()[0], 8) << "a copy does not change";
 }
 
+TEST_F(shard_alone, keeps_the_version_at_which_all_stand_whatever_copy_is_under_way) {
+  everybody_.term = 2;
+  everybody_.copy_every = 2;
+  send(everybody_);
+  for (uint64_t step = 0; step < 3; ++step)
+    send(work(step, {0, 2}, 2));
+  const auto copies = relay_.copies.size();
+  send(horizon{{3, false, {}, true}});
+  send(horizon{{3, false, {}, true}});
+  ASSERT_EQ(relay_.copies.size(), copies + 1) << "once";
+  const auto copy = relay_.copies.back();
+  EXPECT_EQ(copy.version, 3u);
+  EXPECT_TRUE(copy.is_cut);
+  EXPECT_FALSE(copy.is_kept) << "it goes to nobody";
+  EXPECT_FALSE(copy.is_saved);
+  send(horizon{{4, false, {}, true}}); // another shard was there before it heard of 3
+  send(atom::save_v, uint64_t{2});
+  send(work(3, {0, 2}, 2));
+  ASSERT_EQ(relay_.copies.size(), copies + 2);
+  EXPECT_EQ(relay_.copies.back().version, 4u);
+  EXPECT_TRUE(relay_.copies.back().is_kept) << "a copy that was due is one for the cut, too";
+  EXPECT_FALSE(relay_.copies.back().is_cut);
+  EXPECT_EQ(copy.parameters.values()[0], 7) << "a copy does not change";
+}
+
+TEST_F(shard_alone, keeps_the_version_at_which_all_stand_where_nothing_else_is_copied) {
+  everybody_.term = 2;
+  send(everybody_);
+  send(horizon{{1, false, {}, true}});
+  send(work(0, {0, 2}, 2));
+  ASSERT_EQ(relay_.copies.size(), 1u);
+  EXPECT_EQ(relay_.copies[0].version, 1u);
+  EXPECT_TRUE(relay_.copies[0].is_cut);
+  EXPECT_EQ(announced_.back().version, 1u);
+}
+
 // It may have lain elsewhere; and whoever keeps the metrics then needs the sums.
 TEST_F(shard_alone, a_term_begins_with_a_copy_that_has_the_sums_since_the_last_row) {
   shard_start start{2, std::make_shared<version_buffers>(parameter_count), {}, {}};

@@ -35,6 +35,7 @@ training_status some_status() {
   x.steps_again = 12;
   x.lives = 2;
   x.joins = 3;
+  x.leaves = 5;
   x.seconds_elapsed = 3.25;
   x.seconds_again = 0.25;
   x.seconds_still = 0.4;
@@ -86,6 +87,7 @@ TEST(status_report, shows_the_run_who_is_behind_and_each_node) {
             "replicas lost      1\n"
             "rollbacks          1 (12 steps again)\n"
             "joins              3\n"
+            "leaves             5\n"
             "lives              2\n"
             "goodput            80.0 % (again 0.2 s, still 0.4 s)\n"
             "waits for          node right\n"

@@ -113,13 +113,14 @@ TEST(cut_rule, all_who_were_there_are_asked_until_they_answer) {
   members[1].incarnation = 8; // its link was lost
   cut_question question;
   const moment start{10s};
-  EXPECT_EQ(question.due(last, members, 3, start), (std::vector<std::string>{"a", "b"}));
-  EXPECT_TRUE(question.due(last, members, 3, start + 199ms).empty());
+  EXPECT_EQ(question.due(last, members, 3, false, start), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(question.due(last, members, 3, false, start + 199ms).empty());
   EXPECT_FALSE(question.is_over(start));
   question.on_answer("a", {2, {{4, {{0, 5}}}}}); // of an earlier question
-  question.on_answer("a", {3, {{8, {{0, 5}}}}});
-  question.on_answer("a", {3, {}}); // the first counts
-  EXPECT_EQ(question.due(last, members, 3, start + 200ms), (std::vector<std::string>{"b"}));
+  question.on_answer("a", {3, {}});
+  question.on_answer("a", {3, {{8, {{0, 5}}}}}); // the last counts
+  question.on_answer("c", {3, {{8, {{0, 5}}}}}); // it was not asked
+  EXPECT_EQ(question.due(last, members, 3, false, start + 200ms), (std::vector<std::string>{"b"}));
   EXPECT_FALSE(question.is_over(start + 999ms));
   EXPECT_TRUE(question.is_over(start + 1s));
   question.on_lost("b");
@@ -131,9 +132,21 @@ TEST(cut_rule, all_who_were_there_are_asked_until_they_answer) {
 
 TEST(cut_rule, nobody_is_asked_where_nothing_is_copied) {
   cut_question question;
-  EXPECT_TRUE(question.due(std::nullopt, view_of({5}).members, 1, moment{}).empty());
-  EXPECT_TRUE(question.due(view_of({5, 5}), view_of({5, 5}).members, 1, moment{}).empty());
+  EXPECT_TRUE(question.due(std::nullopt, view_of({5}).members, 1, false, moment{}).empty());
+  EXPECT_TRUE(question.due(view_of({5, 5}), view_of({5, 5}).members, 1, false, moment{}).empty());
   EXPECT_TRUE(question.is_over(moment{}));
+}
+
+TEST(cut_rule, where_all_stand_everybody_is_waited_for_however_long_it_takes) {
+  const auto last = view_of({5, 5}); // nothing is copied
+  cut_question question;
+  EXPECT_EQ(question.due(last, last.members, 2, true, moment{}),
+            (std::vector<std::string>{"a", "b"}));
+  EXPECT_FALSE(question.is_over(moment{1h}));
+  EXPECT_EQ(question.due(last, last.members, 2, true, moment{1h}).size(), 2u);
+  question.on_answer("a", {2, {}});
+  question.on_answer("b", {2, {}});
+  EXPECT_TRUE(question.is_over(moment{1h}));
 }
 
 // Owners that run ahead of each other as the rule permits, and lose one of them at any moment.

@@ -34,7 +34,7 @@ public:
       options_.home = "a";
     options_.slice_count = 1 + random() % 9;
     options_.parameter_count = 1 + random() % (5 * block_size);
-    options_.join_timeout = milliseconds{2000};
+    options_.join_timeout = milliseconds{seed % 4 == 0 ? 2'000 : 100'000};
     options_.lost_after = milliseconds{300};
     options_.links_first = random() % 2 == 0;
     options_.persisted_term = persisted_ = random() % 3;
@@ -42,6 +42,7 @@ public:
     if (random() % 2 == 0)
       draw_holders(random);
     options_.copies = {random() % 3, random() % 4, random() % 3};
+    options_.copies.are_possible = options_.copies.deputies > 0 || random() % 2 == 0;
     rule_.emplace(options_, now_);
     lives_.resize(count, 1);
   }
@@ -55,13 +56,17 @@ public:
 
   void on(const event& what) {
     now_ += milliseconds{what.more % 60};
-    if (what.kind % 2 == 0) // all who were asked answer, with what is whole
+    if (stand_ || what.kind % 2 == 0) // all who were asked answer, with what is whole
       for (const auto& name : std::exchange(asked_names_, {})) {
         fitness news;
-        news.copies = {question_, {{checkpoint_ + 1 + what.more % 3, {{0, 6}}}}};
+        news.copies = {question_, {{stand_.value_or(checkpoint_ + 1 + what.more % 3), {{0, 6}}}}};
         said_[name].push_back(news.copies.copies.front());
         take(rule_->on_fitness(name, news, now_));
       }
+    if (stand_ && what.kind % 4 > 0) { // a cut is rare enough
+      persisted_ = std::max(asked_, persisted_);
+      take(rule_->on_term_persisted(persisted_));
+    }
     const auto i = what.who % lives_.size();
     const auto& name = options_.expected[i].name;
     const auto& peer = options_.expected[what.more % lives_.size()].name;
@@ -82,6 +87,7 @@ public:
       return take(rule_->on_unreachable(name, peer, now_));
     case 6:
     case 7:
+      take(rule_->on_term_seen(persisted_ > 0 ? persisted_ - 1 : 0));
       return take(rule_->on_reachable(name, peer, now_));
     case 8:
       rule_->on_restarts(checkpoint_ / 2, {}); // an old one
@@ -95,9 +101,10 @@ public:
     case 11:
       return say(name, what.more);
     case 12:
-      return share(what.more);
+      return is_cut_wanted_ ? stand(what.more) : share(what.more);
     case 13:
-      return take(rule_->on_term_seen(persisted_ > 0 ? persisted_ - 1 : 0));
+    case 14:
+      return stand(what.more);
     default:
       return take(rule_->on_tick(now_));
     }
@@ -106,6 +113,8 @@ public:
   size_t views() const { return views_; }
   size_t terms() const { return terms_; }
   size_t cuts() const { return cuts_taken_; }
+  size_t stands() const { return stands_; }
+  size_t leaves() const { return leaves_; }
   bool stopped() const { return rule_->state() == membership_rule::phase::stopped; }
 
 private:
@@ -128,7 +137,9 @@ private:
 
   /// A process says how it is. One that the last view names may have a version; others have links.
   void say(const std::string& name, unsigned more) {
-    fitness news{.hangs = more % 16 == 0};
+    fitness news{.hangs = more % 16 == 0, .leaves = more % 16 == 1};
+    if (news.leaves)
+      leavers_.insert(name);
     const bool takes_part = last_ && last_->find(name);
     news.has_version = takes_part && more % 2 > 0;
     for (size_t k = 0; k < lives_.size() && !takes_part; ++k)
@@ -145,6 +156,20 @@ private:
           said_[name].push_back(one);
     }
     take(rule_->on_fitness(name, news, now_));
+    if (news.leaves) {
+      now_ += options_.leave_patience;
+      take(rule_->on_tick(now_));
+    }
+  }
+
+  /// The director lets all stand, if that is wanted, at a version that it can go back to.
+  void stand(unsigned more) {
+    if (!std::exchange(is_cut_wanted_, false))
+      return;
+    stand_ = std::max<uint64_t>(stand_.value_or(0), checkpoint_ + more % 4);
+    cuts_ = {std::min<size_t>(cuts_.begin, *stand_), std::max<size_t>(cuts_.end, *stand_ + 1)};
+    rule_->on_restarts(0, cuts_);
+    take(rule_->on_cut(*stand_));
   }
 
   /// Slices go by drawn speeds, which some replicas do not have, and maybe one is tried.
@@ -173,7 +198,7 @@ private:
     asked_ = what.term;
   }
   void on(const ask_copies& what) {
-    RC_ASSERT((what.term == asked_ && last_ && last_->copy_every > 0));
+    RC_ASSERT((what.term == asked_ && last_ && (last_->copy_every > 0 || stand_)));
     for (const auto& name : what.names)
       RC_ASSERT(last_->find(name) &&
                 !lost_.contains({name, last_->members[*last_->find(name)].incarnation}));
@@ -181,10 +206,18 @@ private:
       said_.clear();
     asked_names_ = what.names;
   }
-  void on(const turn_away& what) { lost_.insert({what.name, what.incarnation}); }
+  void on(const ask_cut&) {
+    RC_ASSERT(rule_->state() == membership_rule::phase::running && options_.copies.are_possible);
+    is_cut_wanted_ = true;
+  }
+  void on(const turn_away& what) {
+    RC_ASSERT(!what.has_left || (leavers_.contains(what.name) && what.name != options_.home));
+    leaves_ += what.has_left ? 1 : 0;
+    lost_.insert({what.name, what.incarnation});
+  }
   void on(const wait_for& what) { RC_ASSERT(what.since <= now_); }
   void on(const stays_out&) {
-    RC_ASSERT(options_.links_first && rule_->state() == membership_rule::phase::running);
+    RC_ASSERT(options_.links_first && rule_->state() != membership_rule::phase::joining);
   }
   void on(const give_up&) { ended_ = true; }
   void on(const stand_down&) { RC_FAIL("no higher term was ever seen"); }
@@ -194,6 +227,12 @@ private:
     RC_ASSERT((!last_ || last_->id < view.id)); // in brackets: RapidCheck knows no short cut
     RC_ASSERT(view.id.term == persisted_);
     RC_ASSERT((what.restarts == (!last_ || last_->id.term < view.id.term)));
+    RC_ASSERT((!what.is_cut || (stand_ && view.start_version >= *stand_)));
+    stands_ += what.is_cut ? 1 : 0;
+    if (what.restarts) {
+      stand_.reset();
+      is_cut_wanted_ = false;
+    }
     check_members(view);
     check_spares(view);
     note_newcomers(view, what.restarts);
@@ -241,15 +280,17 @@ private:
       const auto place = view.find(expected.name);
       if (!expected.is_spare()) {
         missing += place ? 0 : 1;
-        RC_ASSERT((!place || (view.members[*place].replica_count == expected.replica_count &&
-                              view.members[*place].shard_count == expected.shard_count)));
+        RC_ASSERT((!place || leavers_.contains(expected.name) ||
+                   (view.members[*place].replica_count == expected.replica_count &&
+                    view.members[*place].shard_count == expected.shard_count)));
       } else if (place) {
         const auto& who = view.members[*place];
         const bool is_idle = who.replica_count + who.shard_count == 0;
-        (is_idle ? idle : active) += 1;
-        RC_ASSERT(std::ranges::any_of(options_.expected, [&](const expected_member& x) {
-          return x.replica_count == who.replica_count && x.shard_count == who.shard_count;
-        }));
+        if (!is_idle || !leavers_.contains(expected.name))
+          (is_idle ? idle : active) += 1;
+        RC_ASSERT(is_idle || std::ranges::any_of(options_.expected, [&](const expected_member& x) {
+                    return x.replica_count == who.replica_count && x.shard_count == who.shard_count;
+                  }));
       }
     }
     // A spare stands in for who has the same rows alone.
@@ -354,7 +395,7 @@ private:
     RC_ASSERT(view.id.number == last_->id.number + 1);
     RC_ASSERT(view.start_version == last_->start_version);
     RC_ASSERT(view.copy_every == last_->copy_every && view.deputies == last_->deputies);
-    RC_ASSERT(view.holders.size() == last_->holders.size());
+    RC_ASSERT((view.holders.empty() || view.holders.size() == last_->holders.size()));
     for (size_t k = 0; k < view.holders.size(); ++k) { // a spare may not stand in any more
       const auto& now = view.members[view.holders[k].member];
       const auto& before = last_->members[last_->holders[k].member];
@@ -386,6 +427,11 @@ private:
   std::set<std::string> unsure_; ///< of these
   std::map<std::string, moment> joined_at_;
   bool goes_by_speed_ = false;
+  bool is_cut_wanted_ = false;
+  std::optional<uint64_t> stand_;
+  std::set<std::string> leavers_; ///< those who asked at some time
+  size_t stands_ = 0;
+  size_t leaves_ = 0;
   size_t views_ = 0;
   size_t terms_ = 0;
   bool ended_ = false;
@@ -396,6 +442,8 @@ TEST(membership_walk, views_keep_their_promises_whatever_happens) {
   size_t terms = 0;
   size_t cuts = 0;
   size_t ends = 0;
+  size_t stands = 0;
+  size_t leaves = 0;
   const auto events = rc::gen::container<std::vector<membership_walk::event>>(
     rc::gen::map(rc::gen::arbitrary<std::array<uint8_t, 3>>(), [](const auto& numbers) {
       return membership_walk::event{numbers[0], numbers[1], numbers[2]};
@@ -409,10 +457,14 @@ TEST(membership_walk, views_keep_their_promises_whatever_happens) {
       views += walk.views();
       terms += walk.terms();
       cuts += walk.cuts();
+      stands += walk.stands();
+      leaves += walk.leaves();
       ends += walk.stopped() ? 1 : 0;
     }));
   EXPECT_GT(terms, 20u) << "the walks went where it matters";
   EXPECT_GT(cuts, 20u);
+  EXPECT_GT(stands, 20u);
+  EXPECT_GT(leaves, 20u);
   EXPECT_GT(views, terms);
   EXPECT_GT(ends, 0u);
 }

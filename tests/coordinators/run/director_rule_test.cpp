@@ -1,96 +1,15 @@
 #include "coordinators/run/director_rule.hpp"
 
 #include "coordinators/run/stop_signals.hpp"
+#include "tests/coordinators/run/director_story.hpp"
 
 #include <gtest/gtest.h>
-
-#include <sstream>
 
 namespace troupe::director_rule_test {
 namespace {
 
+using namespace test;
 using phase = director_rule::phase;
-
-// 2 steps an epoch, 3 epochs of 8 rows.
-timeline six_steps() {
-  return {.row_count = 8, .batch_size = 4, .slice_count = 2, .epoch_count = 3, .step_limit = {}};
-}
-
-timeline evaluated_every_second_epoch() {
-  auto plan = six_steps();
-  plan.evaluate_every = 2;
-  return plan;
-}
-
-const stop_rule_options no_rule{};
-const stop_rule_options target_half{.target_loss = 0.5, .patience = {}};
-
-/// 300 test rows are evaluated in 2 chunks.
-constexpr size_t two_chunks = 300;
-
-batch_sums sums(double loss_sum, uint64_t sample_count = 8) {
-  return {loss_sum, sample_count, 0, 0};
-}
-
-struct writer {
-  std::ostringstream out;
-
-  static std::string mean(const batch_sums& x) {
-    std::ostringstream text;
-    text << x.loss_sum << '/' << x.sample_count;
-    return text.str();
-  }
-  void operator()(const allow_up_to& x) {
-    out << "up to " << x.horizon.version << (x.horizon.final ? ", final" : "");
-  }
-  void operator()(const hold_replicas&) { out << "hold"; }
-  void operator()(const publish_row& x) {
-    out << "row " << x.figures.version << ' ' << mean(x.figures.train);
-    if (x.figures.test)
-      out << " test " << mean(*x.figures.test);
-    if (x.figures.validation)
-      out << " validation " << mean(*x.figures.validation);
-  }
-  void operator()(const keep_version& x) { out << "keep " << x.version; }
-  void operator()(const take_checkpoint& x) { out << "checkpoint " << x.version; }
-  void operator()(const finish_at& x) {
-    out << "finish at " << x.version << ": " << name_of(x.reason);
-  }
-};
-
-std::string text(const director_decisions& decisions) {
-  writer result;
-  for (const auto& decision : decisions) {
-    if (result.out.tellp() > 0)
-      result.out << "; ";
-    std::visit(result, decision);
-  }
-  return result.out.str();
-}
-
-/// A director rule whose decisions are told in words.
-class story {
-public:
-  explicit story(const timeline& plan, const stop_rule_options& stop = no_rule,
-                 size_t test_row_count = 0)
-    : rule({plan, stop, {.test = test_row_count}}) {}
-
-  std::string start() { return text(rule.start()); }
-  std::string trained(uint64_t version, double loss_sum = 8) {
-    return text(rule.on_trained(version, sums(loss_sum)));
-  }
-  /// Chunk `chunk` of a version with a sum of 1 over 150 rows.
-  std::string evaluated(uint64_t version, size_t chunk, double loss_sum = 1) {
-    return text(rule.on_evaluated(version, chunk, {sums(loss_sum, 150)}));
-  }
-  std::string stop() { return text(rule.on_stop_requested()); }
-  std::string named(uint64_t version) { return text(rule.on_stop_named(version)); }
-  std::string not_finite(uint64_t step) {
-    return text(rule.on_not_finite({step, "gradient of slice 1", 1}));
-  }
-
-  director_rule rule;
-};
 
 TEST(director_rule, a_plain_run_publishes_each_epoch_and_ends_with_the_last) {
   story run{six_steps()};
@@ -373,21 +292,6 @@ TEST(stop_signals, what_comes_together_is_one_signal) {
   EXPECT_FALSE(is_another_signal(at(5), at(5)));
   EXPECT_FALSE(is_another_signal(at(5), at(1'004)));
   EXPECT_TRUE(is_another_signal(at(5), at(1'005)));
-}
-
-TEST(leave_rule, nobody_leaves_unasked) {
-  leave_rule rule;
-  EXPECT_FALSE(rule.is_due(false, at(1'000'000)));
-}
-
-TEST(leave_rule, worker_stays_for_a_moment_and_longer_while_the_run_stops) {
-  leave_rule rule;
-  rule.ask(at(100));
-  rule.ask(at(1'500)); // changes nothing
-  EXPECT_FALSE(rule.is_due(false, at(2'099)));
-  EXPECT_TRUE(rule.is_due(false, at(2'100)));
-  EXPECT_FALSE(rule.is_due(true, at(20'099)));
-  EXPECT_TRUE(rule.is_due(true, at(20'100))) << "supervisors wait for 30 s";
 }
 
 TEST(director_stop, the_named_version_is_the_last) {

@@ -129,7 +129,8 @@ TEST_F(checkpoint_stores, several_grow_at_a_time_and_a_later_one_ends_those_befo
 TEST_F(checkpoint_stores, what_is_not_finished_is_gone_with_the_store) {
   {
     auto store = make();
-    store.write_range({4, 5, 0, 0, 0}, some_checkpoint(4).parameters.values());
+    const auto parameters = some_checkpoint(4).parameters;
+    store.write_range({4, 5, 0, 0, 0}, parameters.values());
     EXPECT_EQ(where->files.size(), 1u);
   }
   EXPECT_TRUE(where->files.empty());

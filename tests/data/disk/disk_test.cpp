@@ -22,7 +22,9 @@ namespace troupe::disk_test {
 namespace {
 
 template <class T>
-concept has_values = requires(T&& x) { std::forward<T>(x).values(); };
+concept has_values = requires(T&& x) {
+  std::forward<T>(x).values();
+};
 static_assert(has_values<const stored_tensor&>);
 static_assert(!has_values<stored_tensor>, "of a temporary one, what refers to it would be gone");
 

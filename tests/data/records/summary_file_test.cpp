@@ -50,6 +50,7 @@ training_summary whole() {
   x.steps_again = 16;
   x.lives = 17;
   x.joins = 18;
+  x.leaves = 19;
   x.seconds_elapsed = 1.5;
   x.seconds_again = 0.125;
   x.seconds_still = 0.25;
@@ -93,7 +94,7 @@ TEST(summary_file, every_field_has_its_key_on_one_line) {
     R"("test_loss":0.125,"test_accuracy":0.75,"test_r2":0.875,"parameters_sha256":"aa",)"
     R"("job_sha256":"bb","arithmetic":"cc","model_file":"m","stopped_by":"epochs",)"
     R"("samples_by_replica":[3,4],"spans_by_node":{"left":4096,"right":120},)"
-    R"("steps_executed":8,"lives":17,"views":9,"joins":18,"replicas_lost":10,)"
+    R"("steps_executed":8,"lives":17,"views":9,"joins":18,"leaves":19,"replicas_lost":10,)"
     R"("rollbacks":11,"steps_again":16,"seconds_elapsed":1.5,"seconds_again":0.125,"seconds_still":0.25,"goodput":0.75,"bytes_sent":12,"bytes_by_kind":{"gradient":8,"parameters":4},"bytes_early":15,"resends":13,"validation_loss":0.5,)"
     R"("validation_accuracy":0.625,"validation_r2":0.375,"best_version":14,"reproducible":false,)"
     R"("trainers":[{"process":"left","replica":9,"results":1,"applied":2,"discarded":3,)"

@@ -149,16 +149,18 @@ private:
                 : of == trial_kind::home      ? workload_set::home
                 : of == trial_kind::spans     ? workload_set::spans
                 : of == trial_kind::split     ? workload_set::split
-                                              : workload_set::whole);
+                                              : workload_set::whole,
+                of == trial_kind::notice);
   }
 
-  void run_seeds(workload_set set) {
+  void run_seeds(workload_set set, bool has_notices) {
     for (auto seed = options_.seeds.first; seed < options_.seeds.last; ++seed) {
       shared_->seed = seed;
       alarm(seconds_per_seed_max);
       const auto index = workload_of(seed, set);
       note_workload(workloads()[index].name);
-      if (note(run_trial(system_.get(), prepared_[index], {seed, {}, false}).violations))
+      if (note(
+            run_trial(system_.get(), prepared_[index], {seed, {}, false, has_notices}).violations))
         return;
     }
   }

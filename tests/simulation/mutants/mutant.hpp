@@ -21,6 +21,7 @@ enum class trial_kind : uint8_t {
   federated,  ///< federated rounds over several processes
   home,       ///< processes with rows of their own
   kept,       ///< a parameter server, and trainers of other processes
+  notice,     ///< processes that are asked to end
   modes,      ///< a parameter server and its trainers in one process
   partitions, ///< groups of replicas that share a model, by themselves
   privacy,    ///< lives of a private run on one ledger
