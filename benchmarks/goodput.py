@@ -2,6 +2,7 @@
 
     python3 benchmarks/goodput.py BUILD_FOLDER SOURCE_FOLDER gaps [--count N] [--away S]
     python3 benchmarks/goodput.py BUILD_FOLDER SOURCE_FOLDER kills [--seconds S] [--every S] [--away S]
+    python3 benchmarks/goodput.py BUILD_FOLDER SOURCE_FOLDER notices [--seconds S] [--every S] [--away S]
     python3 benchmarks/goodput.py BUILD_FOLDER SOURCE_FOLDER speeds [--seconds S] [--slices N]
 
 Four `troupe node` processes train on this machine.
@@ -14,6 +15,8 @@ between two updates of the director's shard, beside the usual one. The timeline 
 seconds of a run that takes about `--seconds` (600) undisturbed, and started again. Prints the
 seconds of the undisturbed run over those of the disturbed one (goodput), the steps that were done
 again, and whether both hashes are equal.
+
+`notices`: the same, but each is asked to end (SIGTERM), and started again `--away` seconds after it has left.
 
 `speeds`: the processes may take 40, 40, 40 and 4 per cent of a core (control groups of Linux, so
 root). Prints steps a second over `--seconds`, half a minute after the start and later, as a share of
@@ -106,8 +109,8 @@ def gaps(count, away, program):
               + " ".join(f"{gap * 1000:.0f}" for gap in found), flush=True)
 
 
-def seconds_of(epochs, every, away, program):
-    """The run's result and seconds, with a kill each `every` seconds; 0: none."""
+def seconds_of(epochs, every, away, program, number=signal.SIGKILL):
+    """The run's result, with this signal to a process each `every` seconds, 0: never; and how many there were."""
     with cluster_of([(1, 1)] * 4, epochs, program) as cluster:
         run_until_begun(cluster)
         begin, kills = time.monotonic(), 0
@@ -117,7 +120,10 @@ def seconds_of(epochs, every, away, program):
             if not cluster.is_running():
                 break
             victim = cluster.nodes[("left", "right", "up")[kills % 3]].name
-            cluster.processes[victim].signal(signal.SIGKILL)
+            cluster.processes[victim].signal(number)
+            cluster.processes[victim].end(60)
+            if not cluster.is_running():
+                break
             time.sleep(away)
             cluster.start(victim)
             kills += 1
@@ -127,16 +133,16 @@ def seconds_of(epochs, every, away, program):
         return result, kills
 
 
-def kills(seconds, every, away, program):
+def kills(seconds, every, away, program, number):
     probe, _ = seconds_of(200, 0, away, program)
     epochs = int(200 * seconds / probe["seconds"])
     quiet, _ = seconds_of(epochs, 0, away, program)
-    disturbed, count = seconds_of(epochs, every, away, program)
+    disturbed, count = seconds_of(epochs, every, away, program, number)
     again = disturbed["steps_again"]
-    print(f"{quiet['steps']} steps in {quiet['seconds']:.1f} s; with {count} kills in "
+    print(f"{quiet['steps']} steps in {quiet['seconds']:.1f} s; with {count} {number.name} in "
           f"{disturbed['seconds']:.1f} s, {again} steps again in {disturbed['seconds_again']:.1f} s, "
           f"{disturbed['seconds_still']:.1f} s still")
-    print(f"goodput {quiet['seconds'] / disturbed['seconds']:.4f}, hashes "
+    print(f"{disturbed['leaves']} left, goodput {quiet['seconds'] / disturbed['seconds']:.4f}, hashes "
           + ("equal" if quiet["parameters_sha256"] == disturbed["parameters_sha256"] else "DIFFER"))
 
 
@@ -204,7 +210,7 @@ def speeds(seconds, slices, program):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=("gaps", "kills", "speeds"))
+    parser.add_argument("mode", choices=("gaps", "kills", "notices", "speeds"))
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--away", type=float, default=1)
     parser.add_argument("--seconds", type=float, default=600)
@@ -217,7 +223,8 @@ def main():
     elif given.mode == "speeds":
         speeds(given.seconds, given.slices, given.program)
     else:
-        kills(given.seconds, given.every, given.away, given.program)
+        kills(given.seconds, given.every, given.away, given.program,
+              signal.SIGTERM if given.mode == "notices" else signal.SIGKILL)
 
 
 if __name__ == "__main__":
