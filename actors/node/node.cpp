@@ -233,8 +233,8 @@ void node_state::on_tick() {
   parts_->outbox.tick(now);
   parts_->report.tick(now);
   if (!parts_->report.leaves() || context_.director)
-    leaves_since_.reset();
-  else if (now - *(leaves_since_ = leaves_since_.value_or(now)) >= leave_patience)
+    leaves_since_ = now;
+  else if (now - leaves_since_ >= leave_patience)
     rest();
   settle();
   context_.exchange.note_credit();

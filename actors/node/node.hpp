@@ -32,7 +32,6 @@
 #include <caf/typed_event_based_actor.hpp>
 
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace troupe {
@@ -88,7 +87,7 @@ private:
   };
   node_context context_;
   std::unique_ptr<parts> parts_;
-  std::optional<moment> leaves_since_; ///< without a link to the director
+  moment leaves_since_{}; ///< it asks to leave, and has no link to the director
 };
 
 local_node_actor::behavior_type node(self_pointer<local_node_actor, node_state> self,

@@ -116,7 +116,8 @@ void membership_rule::start_if_due() {
 }
 
 void membership_rule::let_go(membership_decisions& out) {
-  if (phase_ != phase::joining && !can_go_on(present(), options_))
+  const bool somebody_leaves = leaving_ != leave_rule{};
+  if (somebody_leaves && phase_ != phase::joining && !can_go_on(present(), options_))
     leaving_.take_back();
   std::string wanted;
   for (const auto& name : leaving_.may_go(
