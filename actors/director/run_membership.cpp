@@ -187,7 +187,8 @@ void run_membership::carry_out(const ask_copies& decision) {
 void run_membership::carry_out(const publish& decision) {
   if (lost_.in_doubt(context_.now())) {
     const bool restarts = decision.restarts || (held_back_ && held_back_->restarts);
-    held_back_ = publish{decision.view, restarts, decision.reason, decision.is_cut};
+    const bool is_cut = decision.restarts ? decision.is_cut : held_back_ && held_back_->is_cut;
+    held_back_ = publish{decision.view, restarts, decision.reason, is_cut};
     waiting_ = wait_for{
       {}, context_.now(), "waiting for those who were lost at one step: " + decision.reason};
     return;

@@ -12,7 +12,7 @@ namespace troupe {
 
 namespace {
 
-/// A process that asks to leave waits so long for a link with the director.
+/// A process that asks to leave waits so long for a link with the director, which it has lost.
 constexpr milliseconds leave_patience{2'000};
 
 std::unique_ptr<node_work> work_for(node_context& context, local_spans& spans, local_actors& actors,
@@ -139,7 +139,7 @@ local_node_actor::behavior_type node_state::make_behavior(const node_options& op
       parts_->spans.on_copy(news);
       if (news.is_kept || news.is_cut)
         parts_->copies.on_copy(news);
-      if (news.is_cut || (news.is_kept && parts_->copies.answer().term > 0))
+      if (news.is_cut || (news.is_kept && parts_->copies.is_asked()))
         parts_->report.send();
       settle();
     },
@@ -235,7 +235,7 @@ void node_state::on_tick() {
   if (!parts_->report.leaves() || context_.director)
     leaves_since_ = now;
   else if (now - leaves_since_ >= leave_patience)
-    rest();
+    end_leave(false);
   settle();
   context_.exchange.note_credit();
 }
@@ -343,8 +343,13 @@ void node_state::on_given_up(uint64_t incarnation) {
 // Where no view names the process, nobody needs it.
 void node_state::on_leave() {
   parts_->report.set_leaves();
-  if (!context_.takes_part() && context_.options.listeners.on_left)
-    context_.options.listeners.on_left();
+  if (!context_.takes_part())
+    end_leave(false);
+}
+
+void node_state::end_leave(bool is_let_go) const {
+  if (context_.options.listeners.on_left)
+    context_.options.listeners.on_left(is_let_go);
 }
 
 view_limits node_state::limits_here() const {
@@ -402,7 +407,7 @@ void node_state::start_shards() {
 
 void node_state::rest() {
   if (parts_->report.leaves())
-    on_leave();
+    end_leave(true);
   context_.exchange->begin_term(context_.view.id.term);
   parts_->work->rest();
   parts_->actors.tell_to_rest();

@@ -57,6 +57,7 @@ private:
   void on_cluster_view(const cluster_view& news);
   void on_given_up(uint64_t incarnation);
   void on_leave();
+  void end_leave(bool is_let_go) const;
   void adopt(const cluster_view& news);
   /// True if the view names this life of the process.
   bool names_me(const cluster_view& x) const;
@@ -87,7 +88,7 @@ private:
   };
   node_context context_;
   std::unique_ptr<parts> parts_;
-  moment leaves_since_{}; ///< it asks to leave, and has no link to the director
+  moment leaves_since_{}; ///< it asks to leave, and has no link with the director
 };
 
 local_node_actor::behavior_type node(self_pointer<local_node_actor, node_state> self,

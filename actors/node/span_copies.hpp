@@ -40,6 +40,8 @@ public:
   void on_directive(const directive& news);
   void tick(moment now);
 
+  /// The director has asked what is held, before the next term.
+  bool is_asked() const { return asked_term_ > context_.view.id.term; }
   /// What is held, since the director asked.
   held_copies answer() const;
   /// The deputies whose word a shard here may wait for.
@@ -62,7 +64,6 @@ private:
     bool is_released = false;  ///< the shard may make the next one
   };
 
-  bool is_asked() const { return asked_term_ > context_.view.id.term; }
   /// Shards may make further copies: nobody asked, or they stop at a version that they have to reach.
   bool may_go_on() const { return !is_asked() || is_cutting_; }
   void expect(ward& one, uint64_t version);

@@ -197,7 +197,8 @@ struct shard_start {
 struct node_listeners {
   standing_listener on_standing;
   misfit_listener on_misfit;
-  std::function<void()> on_left; ///< the process asked to leave, and nobody needs it
+  /// The process asked to leave, and may: the director has let it go, or no director knows of it.
+  std::function<void(bool is_let_go)> on_left;
 };
 
 } // namespace troupe

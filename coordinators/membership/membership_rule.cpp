@@ -8,9 +8,6 @@ namespace troupe {
 
 namespace {
 
-/// Processes that come together are all there by then; spans move once.
-constexpr milliseconds spread_after{10'000};
-
 bool is_filled(const std::map<size_t, size_t>& stand_ins, size_t order) {
   return std::ranges::any_of(stand_ins, [&](const auto& entry) { return entry.second == order; });
 }
@@ -81,7 +78,7 @@ void membership_rule::admit_waiting(membership_decisions& out) {
     note(who->name + " joined");
     follow_first(who->name);
     if (phase_ == phase::running)
-      restart_.spread_at = now_ + spread_after;
+      restart_.spread_at = now_ + options_.spread_after;
   }
   for (const auto& one : outside_.newly_unlinked(names(), now_))
     out.push_back(stays_out{one.name, "no link with " + listed(one.missing)});
@@ -261,7 +258,7 @@ void membership_rule::fill_gaps() {
       continue;
     stands_in_[spare] = i;
     follow_first(options_.expected[spare].name);
-    restart_.spread_at = now_ + spread_after;
+    restart_.spread_at = now_ + options_.spread_after;
     note(options_.expected[spare].name + " stands in for " + options_.expected[i].name);
   }
 }

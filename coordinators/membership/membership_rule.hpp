@@ -105,6 +105,8 @@ struct membership_options {
   milliseconds join_timeout{60'000};
   milliseconds lost_after{5'000};
   milliseconds leave_patience = leave_rule::patience_default;
+  milliseconds spread_after{
+    10'000}; ///< spans come to processes that came: those that come together are there by then
   speed_options speeds{};          ///< when slices move to faster replicas
   copy_options copies{};           ///< of spans, by which a term begins where the last one was
   uint64_t persisted_term = 0;     ///< the first term is above this one (term_floor)

@@ -224,6 +224,24 @@ class Faults(EqualRuns):
     def test_asked_to_end_and_started_again(self):
         self.expect_hand_over("peer", ["left", "right"], "", restarts=True)
 
+    def test_parameters_come_to_who_has_none_with_nothing_undone(self):
+        nodes = nodes_on_loopback(PLACEMENTS["peer"])
+        with Cluster(cluster_text(nodes, settings_of(1_000_000), timeouts(LOST_AFTER_WHEN_BUSY)), nodes) as cluster:
+            self.assertTrue(cluster.wait_for_epoch(5), cluster.messages())
+            cluster.processes["right"].signal(signal.SIGTERM)
+            cluster.processes["right"].end(HANG)
+            cluster.start("right")
+            director = cluster.director()
+            self.assertTrue(cluster.wait_until(lambda: director.said("spans for right; training starts from version")),
+                            cluster.messages())
+            self.assertTrue(cluster.wait_for_epoch(max(director.epoch_times) + 20), cluster.messages())
+            director.signal(signal.SIGTERM)
+            result = cluster.result()
+            alone = trained_alone(JOB, ["training.epochs=1000000", f"training.steps={result['steps']}"])
+            self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
+            self.assertEqual((result["steps_again"], result["rollbacks"], result["replicas_lost"]), (0, 0, 0))
+            self.assertGreater(result["spans_by_node"]["right"], 0)
+
     def test_killed_worker_without_a_shard_costs_no_step(self):
         self.for_each_trial(Kill("left"), self.expect_loss_that_costs_no_step, ["server"],
                             kind="kill -9 of a replica")

@@ -146,6 +146,8 @@ std::optional<failure> cluster::boot_director() {
   options.membership.settle = options_.join_timeout;
   options.membership.links_first = true;
   options.membership.leave_patience = milliseconds{5};
+  if (options_.spreads)
+    options.membership.spread_after = milliseconds{5};
   options.membership.speeds = {milliseconds{50}, 2, milliseconds{100}, milliseconds{1'000}};
   if (auto& copies = options.membership.copies; copies.deputies > 0) {
     copies.deputies = options_.deputies;
@@ -222,7 +224,7 @@ void cluster::boot_process(size_t index, size_t lacking) {
         crash_process(index, false);
     });
   };
-  options.listeners.on_left = [this, index, life = lives_[index]] {
+  options.listeners.on_left = [this, index, life = lives_[index]](bool) {
     world_.after(duration{0}, [this, index, life] { end_leave(index, life, true); });
   };
   options.checkpoint_every = options_.disk ? checkpoint_every_of(job_.resolved) : 0;

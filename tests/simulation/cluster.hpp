@@ -58,6 +58,7 @@ struct cluster_options {
   std::string
     record; ///< file on the parameter server's disk that gets an asynchronous run's decisions
   bool speeds_change = true; ///< replicas say so, and slices move
+  bool spreads = false;      ///< spans come at once to who came
   size_t deputies = 0;       ///< with copies of spans, and how often there are new ones
   uint64_t copy_every = 0;
   test_hooks hooks;

@@ -66,6 +66,7 @@ public:
       clock_ahead_(clock_ahead),
       record_(record),
       pieces_apart_(options.pieces_apart),
+      spreads_(options.has_notices),
       judge_(judge),
       report_(report),
       world_(system, seed, options.trace),
@@ -122,6 +123,7 @@ private:
     options.exchange = what_.what->exchange;
     options.clock_ahead = clock_ahead_;
     options.record = record_;
+    options.spreads = spreads_;
     options.deputies = seed_ % 3; // drawn without dice: the rest of a seed stays what it was
     options.copy_every = seed_ / 3 % 4;
     return options;
@@ -168,6 +170,7 @@ private:
   duration clock_ahead_;
   std::string record_;
   bool pieces_apart_;
+  bool spreads_;
   oracle& judge_;
   trial_report& report_;
   world world_;

@@ -51,6 +51,10 @@ public:
     options.block_numbers = 1;
     options.exchange = {credit_bytes, piece_elements};
     options.records.gauges = {gauge};
+    options.listeners.on_left = [this](bool is_let_go) { left.push_back(is_let_go); };
+    options.listeners.on_standing = [this](const view_number&, uint64_t, const std::string& work) {
+      standings.push_back(work);
+    };
     replica_actor_ = system_->spawn(played_replica, &replica);
     shard_actor_ = system_->spawn(played_shard, &shard);
     director_actor_ = system_->spawn(played_director, &director);
@@ -83,6 +87,11 @@ public:
   template <class... Ts>
   void tell(const Ts&... message) {
     caf::anon_send(node_, message...);
+    run();
+  }
+
+  void lose_director() {
+    caf::anon_send_exit(director_actor_, caf::exit_reason::user_shutdown);
     run();
   }
 
@@ -175,6 +184,8 @@ public:
   const node_actor& third() const { return stranger_actor_; }
 
   heard director, there, stranger, replica, shard;
+  std::vector<bool> left;             ///< it may end, and whether the director lets it go
+  std::vector<std::string> standings; ///< its work, or nothing
   const std::shared_ptr<work_gauge> gauge = std::make_shared<work_gauge>(); ///< of the replica
 
 private:

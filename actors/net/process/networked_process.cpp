@@ -247,9 +247,11 @@ struct networked_process::parts {
   std::shared_ptr<gate> gate_;
   std::optional<process_news> end_;
   std::optional<training_finished> finished_;
+  /// What the node has said since this process asked to leave: the director lets it go, or does not know of it.
+  enum class departure : uint8_t { none, unknown, let_go };
   std::optional<moment> asked_to_leave_;
-  /// Nobody needs this process any more; set by the node.
-  std::shared_ptr<std::atomic<bool>> has_left_ = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<std::atomic<departure>> departs_ =
+    std::make_shared<std::atomic<departure>>(departure::none);
 };
 
 void networked_process::parts::start() {
@@ -293,7 +295,10 @@ void networked_process::parts::start() {
   for_process.listeners.on_misfit = [to = links_](const std::string& why) {
     caf::anon_send(to, standing{{}, 0, {}, why});
   };
-  for_process.listeners.on_left = [flag = has_left_] { *flag = true; };
+  for_process.listeners.on_left = [to = departs_](bool is_let_go) {
+    auto none = departure::none;
+    to->compare_exchange_strong(none, is_let_go ? departure::let_go : departure::unknown);
+  };
   process_ = std::make_unique<process>(system, options.resolved, options.data, for_process);
   carrying->start(frames_to(caf::actor_cast<node_actor>(process_->node())));
   if (here.is_director) {
@@ -405,10 +410,12 @@ networked_end networked_process::parts::wait_here() {
     }
     const bool is_overdue =
       asked_to_leave_ && now - *asked_to_leave_ >= options.cluster.timeouts.leave;
-    if (!end_ && (*has_left_ || is_overdue))
+    const auto departs = departs_->load();
+    if (!end_ && (departs != departure::none || is_overdue))
       return {std::nullopt,
-              *has_left_ ? "left on request" : "left on request, with what others need", false,
-              *has_left_};
+              departs == departure::none ? "left on request, with what others need"
+                                         : "left on request",
+              false, departs == departure::let_go};
   }
   if (end_->code == static_cast<uint8_t>(refusal_code::agree_first))
     return {std::nullopt, end_->line, true};

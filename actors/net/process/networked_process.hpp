@@ -30,7 +30,7 @@ struct networked_end {
   /// The director has started anew, without the table of rows that nodes have: this node agrees on
   /// it again (home_rows.hpp), and then takes part as a new process.
   bool agrees_anew = false;
-  bool has_left = false; ///< as it was asked to, with nothing that others need
+  bool has_left = false; ///< as it was asked to: the director has let it go
 };
 
 /// Sets CAF's middleman, heartbeats, timeouts and fairness for nodes, and adds Troupe's message

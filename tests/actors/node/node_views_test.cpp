@@ -288,5 +288,43 @@ TEST(node_credit, training_goes_before_checkpoints_to_the_director) {
   EXPECT_EQ(run.director.pieces.size(), 7u) << "three pieces of each tensor, and the one";
 }
 
+// ---- Leaving ----
+
+TEST(node_leave, each_report_says_it_until_a_view_lets_it_go_and_it_does_not_join_anew) {
+  begun_node run;
+  run.tell(atom::leave_v);
+  EXPECT_TRUE(run.director.nodes.back().leaves) << "at once";
+  run.wait(1000ms);
+  EXPECT_TRUE(run.director.nodes.back().leaves);
+  EXPECT_TRUE(run.left.empty()) << "others may need it";
+  auto without = played_node::both(1, 2);
+  without.members.erase(without.members.begin());
+  without.replicas.clear();
+  without.shards = {{0, 0, {0, 2}}};
+  const auto standings = run.standings.size();
+  run.tell(without);
+  EXPECT_EQ(run.left, std::vector<bool>{true});
+  EXPECT_EQ(run.standings.size(), standings);
+}
+
+TEST(node_leave, one_that_no_view_names_may_go_at_once) {
+  played_node run;
+  run.tell(atom::leave_v);
+  EXPECT_EQ(run.left, std::vector<bool>{false}) << "nobody let it go";
+}
+
+TEST(node_leave, without_a_director_it_waits_for_a_link_and_goes) {
+  begun_node run;
+  run.tell(atom::leave_v);
+  run.wait(3000ms);
+  EXPECT_TRUE(run.left.empty());
+  run.lose_director();
+  run.wait(1950ms);
+  EXPECT_TRUE(run.left.empty()) << "it may be back";
+  run.wait(100ms);
+  ASSERT_FALSE(run.left.empty());
+  EXPECT_FALSE(run.left.front());
+}
+
 } // namespace
 } // namespace troupe::node_views_test
