@@ -14,8 +14,8 @@ target_link_libraries(troupe_simulation PRIVATE troupe_simulated troupe_settings
 # Fixed seeds: the same runs everywhere. scripts/soak runs new ones.
 add_test(NAME simulation_seeds
          COMMAND troupe_simulation --seeds 0..2500 --check-views --fired-min 100)
-add_test(NAME simulation_spares
-         COMMAND troupe_simulation --seeds 0..250 --workload spare --check-views)
+add_test(NAME simulation_joiners
+         COMMAND troupe_simulation --seeds 0..250 --workload joiners --check-views)
 add_test(NAME simulation_layers
          COMMAND troupe_simulation --seeds 0..150 --workload layers)
 add_test(NAME simulation_lone

@@ -216,8 +216,12 @@ training_status run_status::status() const {
     context_.finished ? static_cast<recovery_figures>(training_.result()) : membership_.recovery();
   if (is_still(now))
     status.late = holding_up(roster_.heard(context_.view, now));
-  for (const auto& node : context_.options.membership.expected)
+  const auto& listed = context_.options.membership.expected;
+  for (const auto& node : listed)
     status.nodes.push_back(status_of(node, now));
+  for (const auto& [name, link] : context_.links)
+    if (std::ranges::find(listed, name, &expected_member::name) == listed.end())
+      status.nodes.push_back(status_of({name, link.who.replica_count, link.who.shard_count}, now));
   status.figures = roster_.figures(context_.view, context_.options.membership.split);
   status.writes_for = seconds_of(writes_.silence(now));
   status.stranger = roster_.trouble_of({}, now);

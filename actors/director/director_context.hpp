@@ -98,7 +98,7 @@ struct director_context {
   moment now() const { return self->clock().now(); }
   uint64_t term() const { return view.id.term; }
   /// The run has one process: no waits for wires, and no process that could replace it.
-  bool is_alone() const { return options.membership.expected.size() <= 1; }
+  bool is_alone() const { return options.membership.is_alone(); }
   double seconds_since_begin() const {
     return begin ? std::chrono::duration<double>(now() - *begin).count() : 0;
   }

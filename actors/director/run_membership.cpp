@@ -307,7 +307,7 @@ constexpr size_t standstills_max = 2;
 } // namespace
 
 run_watch::run_watch(const membership_options& options)
-  : is_alone_(options.expected.size() <= 1),
+  : is_alone_(options.is_alone()),
     work_(options.lost_after),
     teller_(is_alone_ ? alone_patience : wait_reporter::patience_default) {}
 

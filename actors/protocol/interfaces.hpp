@@ -228,8 +228,10 @@ using local_node_actor = node_actor::extend_with<reports_actor>::extend<
 using links_actor = caf::typed_actor<
   // The process at the other end, and its actors. With another incarnation that process joins anew.
   caf::reacts_to<introduction>,
-  // From the director's process: it has a link with the process of this name.
-  caf::reacts_to<atom::join, std::string>,
+  // From the director's process: it has a link with the process of this name; where to dial one that no file lists.
+  caf::reacts_to<atom::join, std::string, std::string>,
+  // From the director's process: this one, which no file lists, is gone.
+  caf::reacts_to<atom::leave, std::string>,
   // The run is over. Answered by whoever is then about to end; else there is no answer of use.
   caf::replies_to<farewell>::with<atom::stop>,
   // Is this process alive? Another process asks when a newcomer claims this one's name.

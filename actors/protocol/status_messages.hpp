@@ -76,7 +76,7 @@ struct training_status : status_of_waits, status_of_results, recovery_figures {
   std::string job_sha256;
   view_number view;
   std::vector<late_process> late; ///< that hold up the run now
-  std::vector<node_status> nodes; ///< in order of the cluster file
+  std::vector<node_status> nodes; ///< in order of the cluster file, then those that joined
   trainer_figures figures;        ///< of all replicas, as old as the report they came with
 
   friend bool operator==(const training_status&, const training_status&) = default;

@@ -185,6 +185,9 @@ tls_files own_files(const loaded_cluster& cluster, const visit_files& files) {
     if (const auto found = *tls_of(cluster, i);
         is_readable(found.certificate) && is_readable(found.key))
       return found;
+  if (const auto& [certificate, key] = cluster.tls->of_joiners;
+      cluster.plan.join && is_readable(certificate) && is_readable(key))
+    return {cluster.tls->authority_file, certificate, key};
   return *tls_of(cluster, director_of(cluster.plan)); // the failure names its files
 }
 

@@ -38,8 +38,8 @@ std::string section_of(const std::string& path) {
 }
 
 const std::vector<std::string>& top_words() {
-  static const std::vector<std::string> words{"node",     "insecure", "min_nodes", "network",
-                                              "recovery", "tls",      "timeouts"};
+  static const std::vector<std::string> words{
+    "node", "insecure", "min_nodes", "max_nodes", "join", "network", "recovery", "tls", "timeouts"};
   return words;
 }
 
@@ -89,7 +89,7 @@ bool cluster_overrides::has(const std::string& key) const {
 }
 
 /// Applies variables, and over them sets, to `settings`. Paths in them are relative to the current
-/// folder. `TROUPE_INSECURE` sets the one key that stands in no section.
+/// folder. Three variables set keys that stand in no section.
 cluster_overrides apply_cluster_overrides(const std::vector<std::string>& sets,
                                           const environment& variables,
                                           cluster_settings& settings) {
@@ -100,6 +100,7 @@ cluster_overrides apply_cluster_overrides(const std::vector<std::string>& sets,
       result.errors.push_back(misspelt_variable(name, *meant));
     const auto path = name == "TROUPE_INSECURE"    ? "insecure"
                       : name == "TROUPE_MIN_NODES" ? "min_nodes"
+                      : name == "TROUPE_MAX_NODES" ? "max_nodes"
                                                    : key_of_variable(name);
     if (path && is_of_all_nodes(*path))
       apply(*path, text, "environment " + name, settings, result);
@@ -156,6 +157,7 @@ public:
       draft_.errors.push_back(error);
     read_job(outside_.sets, outside_.variables);
     check_nodes();
+    check_joiners();
     check_timeouts();
   }
 
@@ -164,6 +166,8 @@ public:
       throw job_errors(std::move(draft_.errors));
     loaded_cluster result;
     result.plan = settings_.plan;
+    if (has_join())
+      result.plan.join = joiners();
     for (const auto& node : nodes_) {
       auto& added = result.plan.nodes.emplace_back(node.entry);
       if (added.listen.empty())
@@ -342,6 +346,7 @@ private:
     return found == places_.end() ? source_position{} : found->second;
   }
 
+  bool has_join() const { return places_.count("join") > 0 || outside_.has("join"); }
   bool has_tls() const { return places_.count("tls") > 0 || outside_.has("tls"); }
 
   // Where a key of all nodes was set last.
@@ -377,6 +382,9 @@ private:
       complain(node.at, "a node without address", "add address = \"host:port\"");
     else if (node.is_sound("address") && node.is_sound("listen"))
       check_address(index);
+    if (node.entry.replica_count + node.entry.shard_count == 0 && !node.entry.is_director)
+      complain(node.at, "a node without replicas and shards has nothing to do",
+               "give it some; or leave it out, and add [join]: others may come then as they like");
     const bool has_credentials = !node.entry.certificate.empty() || !node.entry.key.empty();
     if (has_credentials && !has_tls())
       complain(node.place_of(node.entry.certificate.empty() ? "key" : "certificate"),
@@ -449,6 +457,65 @@ private:
     return result;
   }
 
+  /// What a node brings that the file does not list.
+  cluster_join joiners() const {
+    auto result = settings_.join;
+    if (result.listen.empty()) {
+      const auto leads =
+        std::ranges::find_if(nodes_, [](const auto& x) { return x.entry.is_director; });
+      endpoint director;
+      if (leads != nodes_.end())
+        read_address(leads->entry.address, director);
+      result.listen = is_loopback(director) ? "127.0.0.1:0" : "0.0.0.0:0";
+    }
+    if (has_server(draft_.value.training) && places_.count("join.shards") == 0 &&
+        !outside_.has("join.shards"))
+      result.shard_count = 0;
+    return result;
+  }
+
+  void complain_of(const std::string& key, std::string why, std::string hint) {
+    draft_.errors.push_back({where_of(key), std::move(why), std::move(hint)});
+  }
+
+  void check_joiners() {
+    const auto& [least, most] = std::tie(settings_.plan.min_nodes, settings_.plan.max_nodes);
+    const auto limit = has_join() ? most.value_or(node_count_max) : nodes_.size();
+    if (least && *least > limit)
+      complain_of("min_nodes",
+                  "min_nodes = " + std::to_string(*least) + ", and " + std::to_string(limit) +
+                    " nodes may take part",
+                  has_join() ? "raise max_nodes" : "lower it, or let others come with [join]");
+    if (!has_join()) {
+      if (most)
+        complain_of("max_nodes", "max_nodes without [join]: the nodes of the file alone take part",
+                    "add [join], or leave it out");
+      return;
+    }
+    if (!most)
+      complain_of("join", "[join] without max_nodes",
+                  "say how many nodes may take part: max_nodes = 8");
+    else if (*most < nodes_.size())
+      complain_of("max_nodes",
+                  "max_nodes = " + std::to_string(*most) + ", and the file lists " +
+                    std::to_string(nodes_.size()) + " nodes",
+                  "raise it");
+    if (draft_.value.data.at_nodes)
+      complain_of("join", "[join] in a cluster whose nodes have rows of their own",
+                  "list every node, as the table of rows is agreed on before training");
+    if (names_.contains(settings_.join.accepts))
+      complain_of("join.accepts", "'" + settings_.join.accepts + "' is the name of a node",
+                  "its certificate would admit any name: choose another");
+    const auto given = joiners();
+    endpoint listened;
+    if (!read_address(given.listen, listened) && !is_loopback(listened) &&
+        !settings_.plan.insecure && !has_tls())
+      complain_of(settings_.join.listen.empty() ? "join" : "join.listen",
+                  "others can reach a node that listens on " + given.listen +
+                    ", and nothing proves who joins",
+                  "add [tls] with ca = \"...\", or insecure = true in a network you trust");
+  }
+
   void check_timeouts() {
     const auto& x = settings_.plan.timeouts;
     // Of the two keys the one that was set from outside, or stands in the file at all.
@@ -476,12 +543,15 @@ private:
   std::optional<cluster_tls> tls() const {
     if (!has_tls())
       return std::nullopt;
-    cluster_tls result{in_folder(settings_.authority), {}};
+    const auto of = [this](const std::string& certificate, const std::string& key,
+                           const std::string& name) {
+      return node_credentials{
+        in_folder(with_name(certificate.empty() ? settings_.certificate : certificate, name)),
+        in_folder(with_name(key.empty() ? settings_.key : key, name))};
+    };
+    cluster_tls result{in_folder(settings_.authority), {}, of({}, {}, settings_.join.accepts)};
     for (const auto& [x, at, keys, complained] : nodes_)
-      result.credentials.push_back(
-        {in_folder(
-           with_name(x.certificate.empty() ? settings_.certificate : x.certificate, x.name)),
-         in_folder(with_name(x.key.empty() ? settings_.key : x.key, x.name))});
+      result.credentials.push_back(of(x.certificate, x.key, x.name));
     return result;
   }
 
@@ -569,7 +639,14 @@ std::string cluster_text(const loaded_cluster& x) {
   std::string result = "insecure = " + toml_text(x.plan.insecure) + "\n";
   if (x.plan.min_nodes)
     result += "min_nodes = " + toml_text(uint64_t{*x.plan.min_nodes}) + "\n";
+  if (x.plan.max_nodes)
+    result += "max_nodes = " + toml_text(uint64_t{*x.plan.max_nodes}) + "\n";
   result += "\n" + job_text(described);
+  if (const auto& join = x.plan.join)
+    result += "\n[join]\naccepts = " + toml_text(join->accepts) +
+              "\nlisten = " + toml_text(join->listen) +
+              "\nreplicas = " + toml_text(uint64_t{join->replica_count}) +
+              "\nshards = " + toml_text(uint64_t{join->shard_count}) + "\n";
   if (x.tls)
     result += "\n[tls]\nca = " + toml_text(full_path(x.tls->authority_file)) + "\n";
   result += "\n[network]\ncarrier = " + toml_text(std::string{name_of(x.plan.carrier)}) + "\n";

@@ -33,6 +33,7 @@ struct node_credentials {
 struct cluster_tls {
   std::string authority_file;                ///< signed every node's certificate
   std::vector<node_credentials> credentials; ///< of each node, in their order
+  node_credentials of_joiners;               ///< of nodes that the file does not list
 
   friend bool operator==(const cluster_tls&, const cluster_tls&) = default;
 };

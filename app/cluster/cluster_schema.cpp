@@ -168,6 +168,8 @@ cluster_keys make_cluster_schema() {
   using x = cluster_settings;
   cluster_keys out;
   key_section<x, cluster_plan> plan{out, "", &x::plan};
+  key_section<x, cluster_join> join{out, "join", &x::join};
+  const auto address = std::make_shared<address_type>();
   key_section<x> tls{out, "tls", [](x& y) -> x& { return y; }};
   key_section<x, cluster_timeouts> timeouts{
     out, "timeouts", [](x& y) -> cluster_timeouts& { return y.plan.timeouts; }};
@@ -177,15 +179,30 @@ cluster_keys make_cluster_schema() {
     "duration", &duration_of, &duration_text, "\"500ms\", \"5s\" or \"2m\"");
   plan.add("insecure", &cluster_plan::insecure,
            "permits addresses that others can reach without [tls]");
-  plan.add("min_nodes", &cluster_plan::min_nodes, within(1, node_count_max),
-           {"nodes that are enough to begin with once nobody has come for timeouts.settle; "
-            "spares that stand in count",
-            "all that are no spares"});
+  plan.add(
+    "min_nodes", &cluster_plan::min_nodes, within(1, node_count_max),
+    {"nodes that are enough to begin with once nobody has come for timeouts.settle, listed or "
+     "not",
+     "all that are listed"});
+  plan.add(
+    "max_nodes", &cluster_plan::max_nodes, within(1, node_count_max),
+    {"nodes that may take part at a time, listed or not; with [join] alone", "required there"});
   plan.add(
     "network.carrier", &cluster_plan::carrier,
     "how gradients and parameters go between processes: in memory where two have some in common, "
     "else by a connection of their own (auto), always so (socket), or as messages of the actor "
     "system");
+  join.add("accepts", &cluster_join::accepts, std::make_shared<node_name_type>(),
+           "in a cluster with [join]: the name in the certificate of a node that the file does not "
+           "list; no name of a listed one is proven so");
+  join.add("listen", &cluster_join::listen, address,
+           {"what such a node listens on",
+            "any free port, of this machine alone where the director's address is so"});
+  join.add("replicas", &cluster_join::replica_count, within(0, actors_max),
+           "actors of such a node that compute gradients");
+  join.add("shards", &cluster_join::shard_count, within(0, actors_max),
+           {"actors of such a node that own a part of the parameters and its optimizer state",
+            "1; 0 in modes with a parameter server"});
   tls.add("ca", &x::authority,
           {"certificate of the authority that signed every node's; relative to this file",
            "required in [tls]"});

@@ -28,6 +28,7 @@ struct node_entry : cluster_node {
 /// Settings of all nodes.
 struct cluster_settings {
   cluster_plan plan;     ///< without nodes
+  cluster_join join;     ///< as it is where the file has [join]
   std::string authority; ///< tls.ca
   std::string certificate = "{name}.pem";
   std::string key = "{name}.key";

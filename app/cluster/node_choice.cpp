@@ -1,5 +1,6 @@
 #include "app/cluster/node_choice.hpp"
 
+#include "actors/net/socket/endpoint.hpp"
 #include "actors/net/socket/tls_identity.hpp"
 #include "app/cluster/cluster_schema.hpp"
 #include "data/text/failure.hpp"
@@ -62,9 +63,11 @@ std::vector<std::string> names_of(const cluster_plan& plan) {
   return result;
 }
 
-size_t node_at(const node_rank& rank, const std::vector<std::string>& names) {
+std::string node_at(const node_rank& rank, const std::vector<std::string>& names, bool may_join) {
   if (rank.index < names.size())
-    return rank.index;
+    return names[rank.index];
+  if (may_join)
+    return "join-" + std::to_string(rank.index);
   throw failure(failure_code::usage,
                 "this is process " + std::to_string(rank.index) +
                   " (counted from 0), and the cluster has " + std::to_string(names.size()) +
@@ -85,22 +88,42 @@ std::optional<node_rank> find_rank(const environment& variables, const std::stri
   return std::nullopt;
 }
 
-size_t choose_node(const cluster_plan& plan, const std::string& name, const std::string& host,
-                   const std::optional<node_rank>& rank) {
+std::string choose_node(const cluster_plan& plan, const std::string& name, const std::string& host,
+                        const std::optional<node_rank>& rank) {
   const auto names = names_of(plan);
   if (name.empty()) {
     if (rank)
-      return node_at(*rank, names);
-    if (const auto found = plan.find(host.substr(0, host.find('.'))))
-      return *found;
+      return node_at(*rank, names, plan.join.has_value());
+    const auto machine = host.substr(0, host.find('.'));
+    if (plan.lists(machine) || (plan.join && is_node_name(machine)))
+      return machine;
+    if (plan.join)
+      return "join-" + std::to_string(random_number() % 100'000'000);
     throw failure(failure_code::usage, "no node is called as this machine, '" + host + "'", {},
                   "add --name and one of: " + listed(names));
   }
-  if (const auto found = plan.find(name))
-    return *found;
+  if (plan.lists(name) || (plan.join && is_node_name(name)))
+    return name;
+  if (plan.join)
+    throw failure(failure_code::usage, "'" + name + "' is no name for a node", "--name",
+                  "use up to 63 of a-z, 0-9, '-', '_' and '.', a letter or digit first");
   const auto hint = did_you_mean(name, names);
   throw failure(failure_code::usage, "the cluster has no node '" + name + "'", "--name",
                 hint.empty() ? "use one of: " + listed(names) : hint);
+}
+
+size_t take_node(loaded_cluster& cluster, const std::string& name) {
+  auto& plan = cluster.plan;
+  if (const auto found = plan.find(name))
+    return *found;
+  const auto& join = *plan.join;
+  cluster_node here{name, {}, join.listen, false, join.replica_count, join.shard_count};
+  here.is_listed = false;
+  plan.nodes.push_back(here);
+  cluster.places.push_back("[join]");
+  if (cluster.tls)
+    cluster.tls->credentials.push_back(cluster.tls->of_joiners);
+  return plan.nodes.size() - 1;
 }
 
 void expect_ports(const loaded_cluster& cluster) {
@@ -108,7 +131,7 @@ void expect_ports(const loaded_cluster& cluster) {
   for (size_t i = 0; i < cluster.plan.nodes.size(); ++i) {
     endpoint address;
     read_address(cluster.plan.nodes[i].address, address);
-    if (address.port == 0)
+    if (address.port == 0 && cluster.plan.nodes[i].is_listed)
       errors.push_back(
         {cluster.places[i],
          "node '" + cluster.plan.nodes[i].name + "' has port 0: nobody could find it",
@@ -128,7 +151,7 @@ std::optional<tls_files> tls_of(const loaded_cluster& cluster, size_t node) {
 std::optional<tls_files> checked_tls_of(const loaded_cluster& cluster, size_t node) {
   const auto result = tls_of(cluster, node);
   if (result)
-    load_tls(*result, cluster.plan.nodes[node].name);
+    load_tls(*result, cluster.plan.proof_name(cluster.plan.nodes[node].name));
   return result;
 }
 

@@ -96,7 +96,9 @@ std::string pair_text(const std::string& certificate, const std::string& key) {
 }
 
 std::string text_of_cluster(const std::string& path) {
-  const auto cluster = load_cluster(path, {}, process_environment());
+  auto cluster = load_cluster(path, {}, process_environment());
+  if (cluster.plan.join)
+    take_node(cluster, cluster.plan.join->accepts);
   if (!cluster.tls)
     return path + ": no [tls]: connections are not secured\n";
   const auto& authority = cluster.tls->authority_file;

@@ -41,7 +41,8 @@ chosen_node choose(const node_arguments& arguments) {
   const auto variables = process_environment();
   result.cluster = load_cluster(arguments.run.job_file, arguments.run.sets, variables);
   const auto rank = arguments.name.empty() ? find_rank(variables, host_name()) : std::nullopt;
-  result.index = choose_node(result.cluster.plan, arguments.name, host_name(), rank);
+  result.index =
+    take_node(result.cluster, choose_node(result.cluster.plan, arguments.name, host_name(), rank));
   apply_addresses(result.cluster.plan, arguments.addresses);
   expect_ports(result.cluster);
   result.tls = checked_tls_of(result.cluster, result.index);
@@ -135,8 +136,7 @@ constexpr const char* warning_of_idle_shards =
 
 // Also under --quiet: other machines than planned did the work.
 void warn_of_missing(const cluster_plan& plan, size_t took_part) {
-  const auto expected = static_cast<size_t>(
-    std::ranges::count_if(plan.nodes, [](const cluster_node& x) { return !x.is_spare(); }));
+  const auto expected = plan.listed_count();
   if (took_part < expected)
     print_message("troupe: warning: " + std::to_string(took_part) + " of " +
                   std::to_string(expected) + " nodes took part\n");
@@ -224,6 +224,9 @@ int run_node(const chosen_node& here, const node_arguments& arguments) {
   watch_stop_signals(one_signal_for, arguments.run.quiet);
   if (is_open_to_strangers(here.cluster))
     print_message(insecure_warning(arguments.run.job_file));
+  if (!here.self().is_listed && !arguments.run.quiet)
+    log_news("joins as '" + here.self().name + "', which " + arguments.run.job_file +
+             " does not list");
   return here.self().is_director ? lead(here, arguments) : follow(here, arguments);
 }
 

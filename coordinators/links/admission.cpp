@@ -131,21 +131,21 @@ std::string difference(std::string_view key, std::string_view of_a, std::string_
 } // namespace
 
 verdict admit(const process_facts& mine, const process_facts& peer, const cluster_plan& plan) {
-  const auto my_place = plan.find(mine.node);
-  const auto place = plan.find(peer.node);
   if (peer.protocol != mine.protocol) // its name may not be understood: in order of protocols
     return mine.protocol < peer.protocol ? compare(mine, peer) : compare(peer, mine);
-  if (!place || !my_place)
-    return refuse(refusal_code::no_permission, shown_fact(place ? mine.node : peer.node) +
-                                                 " is not in the cluster file of " +
-                                                 shown_fact(place ? peer.node : mine.node));
-  if (*place == *my_place)
+  const auto takes = [&](const std::string& name) { return plan.join || plan.lists(name); };
+  if (!takes(mine.node) || !takes(peer.node))
+    return refuse(refusal_code::no_permission,
+                  shown_fact(takes(peer.node) ? mine.node : peer.node) +
+                    " is not in the cluster file of " +
+                    shown_fact(takes(peer.node) ? peer.node : mine.node));
+  if (peer.node == mine.node)
     return name_in_use(mine.node);
-  if (peer.is_director != plan.nodes[*place].is_director)
+  if (peer.is_director != (plan.lists(peer.node) && plan.nodes[*plan.find(peer.node)].is_director))
     return refuse(refusal_code::mismatch, shown_fact(peer.node) + " and " + shown_fact(mine.node) +
                                             " disagree about which node is the director; "
                                             "start both with the same cluster file");
-  return *my_place < *place ? compare(mine, peer) : compare(peer, mine);
+  return plan.is_before(mine.node, peer.node) ? compare(mine, peer) : compare(peer, mine);
 }
 
 verdict admit_name(const process_facts& peer, const std::string& dialled_name) {
@@ -160,13 +160,20 @@ verdict nothing_differs() {
   return {verdict_kind::later, "nothing differs", refusal_code::unavailable};
 }
 
-verdict admit_proof(const std::string& name, const std::vector<std::string>& proven) {
-  if (std::ranges::find(proven, name) != proven.end())
+verdict admit_proof(const std::string& name, const std::vector<std::string>& proven,
+                    const cluster_plan& plan) {
+  const auto& wanted = plan.proof_name(name);
+  if (std::ranges::find(proven, wanted) != proven.end())
     return {};
+  const auto found = proven.empty() ? "no name" : shown_fact(proven.front());
   return refuse(refusal_code::no_permission,
-                shown_fact(name) + " proves itself with a certificate for " +
-                  (proven.empty() ? "no name" : shown_fact(proven.front())) +
-                  "; give it its own: troupe certs issue " + shown_fact(name));
+                shown_fact(name) +
+                  (wanted == name
+                     ? " proves itself with a certificate for " + found + "; give it its own"
+                     : ", which the cluster file does not list, proves itself with a certificate "
+                       "for " +
+                         found + "; give it one of those that may join") +
+                  ": troupe certs issue " + shown_fact(wanted));
 }
 
 verdict comes_unsecured(const std::string& name) {
@@ -184,6 +191,13 @@ verdict comes_secured(const std::string& name) {
 verdict name_in_use(const std::string& name) {
   return refuse(refusal_code::no_permission,
                 "the name " + shown_fact(name) + " is in use by another process that is alive");
+}
+
+verdict cluster_is_full(const cluster_plan& plan) {
+  return {verdict_kind::later,
+          "as many nodes are here as may be (max_nodes = " + std::to_string(plan.node_count_max()) +
+            ")",
+          refusal_code::unavailable};
 }
 
 verdict run_is_over(const std::string& how) {

@@ -20,7 +20,7 @@
 namespace troupe {
 
 /// Rises with each change of the protocol: processes with other numbers do not understand each other.
-inline constexpr uint64_t protocol_number = 20;
+inline constexpr uint64_t protocol_number = 21;
 
 /// What a process sends of itself before anything else.
 struct process_facts {
@@ -39,7 +39,9 @@ struct process_facts {
   uint64_t life = 0;          ///< random, drawn when the process starts
   uint64_t carrier = 0;       ///< it brings the carrier with this token to a link; 0: a link
   bool only_compares = false; ///< it asks whether both would go on, and opens nothing
-  std::string kinds = {};     ///< what the application's own kinds compute (`kind_words`), if any
+  /// "host:port", where others dial a node that no file lists; ":port": on the host that it comes from.
+  std::string address = {};
+  std::string kinds = {}; ///< what the application's own kinds compute (`kind_words`), if any
 
   friend bool operator==(const process_facts&, const process_facts&) = default;
 };
@@ -74,8 +76,10 @@ verdict admit_name(const process_facts& peer, const std::string& dialled_name);
 /// The verdict for a peer that only compares, when nothing differs.
 verdict nothing_differs();
 
-/// Whether a process proves that it is `name` with a certificate for `proven`, the DNS names in it.
-verdict admit_proof(const std::string& name, const std::vector<std::string>& proven);
+/// Whether a process proves that it is `name` with a certificate for `proven`, the DNS names in it. A node that no file
+/// lists proves the one name of all that may join, and no name of the file is proven so.
+verdict admit_proof(const std::string& name, const std::vector<std::string>& proven,
+                    const cluster_plan& plan = {});
 
 /// The verdicts on both sides when the process `name` secures its connections and the caller does
 /// not, and the reverse.
@@ -84,6 +88,9 @@ verdict comes_secured(const std::string& name);
 
 /// The verdict for another process of this name while the name's holder is alive.
 verdict name_in_use(const std::string& name);
+
+/// The verdict for a node that no file lists while as many as may are here.
+verdict cluster_is_full(const cluster_plan& plan);
 
 /// The verdict for every process that comes when the run is over; `how` in words.
 verdict run_is_over(const std::string& how);

@@ -22,6 +22,8 @@
 
 #include "coordinators/base/moment.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -57,6 +59,13 @@ public:
   /// The holder of this name has introduced itself. False when the connection of this ticket has
   /// been forgotten.
   bool on_introduced(const std::string& name, uint64_t ticket);
+
+  /// Names in use, or promised, for which this holds.
+  template <class Predicate>
+  size_t count_if(const Predicate& holds) const {
+    return static_cast<size_t>(
+      std::ranges::count_if(entries_, [&](const auto& x) { return holds(x.first); }));
+  }
 
   /// Tickets of opened connections that were not introduced in time: to be cut, and withdrawn.
   std::vector<uint64_t> overdue(moment now) const;

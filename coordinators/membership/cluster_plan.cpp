@@ -17,8 +17,14 @@ std::string cluster_words(const cluster_plan& plan) {
   for (const auto& node : plan.nodes)
     if (node.is_director)
       add("director", node.name);
+  if (plan.join) {
+    add("join.accepts", plan.join->accepts);
+    add("max_nodes", std::to_string(plan.node_count_max()));
+  }
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
     const auto& node = plan.nodes[i];
+    if (!node.is_listed)
+      continue;
     add("node " + std::to_string(i + 1), node.name);
     add("replicas of node " + node.name, std::to_string(node.replica_count));
     add("shards of node " + node.name, std::to_string(node.shard_count));

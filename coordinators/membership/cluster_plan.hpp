@@ -2,6 +2,9 @@
 //
 // The order matters twice: of two processes the later one dials the earlier one, and views keep
 // this order. The plan decides placement only, never the trained bits.
+//
+// A cluster may take in nodes that its file does not list ([join]). Such a node adds itself to its own plan, last; the
+// plans of all others have the listed ones alone.
 
 #pragma once
 
@@ -14,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -23,12 +27,12 @@ struct cluster_node {
   std::string address; ///< "host:port" or "[v6]:port", dialled by the others
   std::string listen;  ///< likewise, of this machine; empty: as `address`; port 0: any free one
   bool is_director = false;
-  size_t replica_count = 0; ///< with shard_count 0 too: a spare
+  size_t replica_count = 0;
   size_t shard_count = 0;
   std::optional<uint64_t> memory_bytes = {}; ///< that it may take; absent: as its machine has
   bool holds_rows = false;                   ///< it has rows of its own, which others may not have
+  bool is_listed = true;                     ///< in the cluster file; else it is this process
 
-  bool is_spare() const { return replica_count + shard_count == 0; }
   friend bool operator==(const cluster_node&, const cluster_node&) = default;
 };
 
@@ -51,13 +55,25 @@ struct cluster_recovery {
   friend bool operator==(const cluster_recovery&, const cluster_recovery&) = default;
 };
 
+/// Nodes that no file lists: what each brings, and what admits it.
+struct cluster_join {
+  std::string accepts =
+    "join";           ///< with TLS: the DNS name in the certificate of a node that may join
+  std::string listen; ///< "host:port"; port 0: any free one
+  size_t replica_count = 1;
+  size_t shard_count = 1;
+
+  friend bool operator==(const cluster_join&, const cluster_join&) = default;
+};
+
 struct cluster_plan {
   std::vector<cluster_node> nodes; ///< exactly one is the director
   cluster_timeouts timeouts;
   cluster_recovery recovery;
-  bool insecure = false; ///< plain connections to other machines are wanted
-  /// Nodes to begin with, spares that stand in included; absent: all that are no spares.
-  std::optional<size_t> min_nodes;
+  bool insecure = false;            ///< plain connections to other machines are wanted
+  std::optional<size_t> min_nodes;  ///< to begin with, listed or not; absent: all that are listed
+  std::optional<cluster_join> join; ///< absent: the listed nodes alone take part
+  std::optional<size_t> max_nodes;  ///< with `join`: listed and unlisted ones together
   carrier_choice carrier = carrier_choice::automatic;
 
   std::optional<size_t> find(std::string_view name) const {
@@ -77,19 +93,42 @@ struct cluster_plan {
     return result;
   }
 
-  /// What the process of a node has ready: a spare as much as any other brings, for whichever of
-  /// them it is to stand in for.
-  size_t replicas_ready(const cluster_node& node) const {
-    return node.is_spare() ? most(&cluster_node::replica_count) : node.replica_count;
+  bool lists(std::string_view name) const {
+    const auto place = find(name);
+    return place && nodes[*place].is_listed;
   }
-  size_t shards_ready(const cluster_node& node) const {
-    return node.is_spare() ? most(&cluster_node::shard_count) : node.shard_count;
+  size_t listed_count() const {
+    return static_cast<size_t>(std::ranges::count(nodes, true, &cluster_node::is_listed));
+  }
+  /// Nodes that may take part at a time.
+  size_t node_count_max() const { return join && max_nodes ? *max_nodes : nodes.size(); }
+  /// Of them those that no file lists.
+  size_t joiner_count_max() const { return node_count_max() - listed_count(); }
+
+  /// Of two nodes the later one dials. Listed ones are in order of the file, and before all others.
+  bool is_before(const std::string& a, const std::string& b) const {
+    const auto place = [this](const std::string& name) {
+      return std::pair{lists(name) ? *find(name) : nodes.size(),
+                       lists(name) ? std::string{} : name};
+    };
+    return place(a) < place(b);
+  }
+
+  /// The DNS name by which a node proves that it may be called so: its own, or the one of all that join.
+  const std::string& proof_name(const std::string& name) const {
+    return join && !lists(name) ? join->accepts : name;
+  }
+
+  /// Of all nodes that may take part at a time.
+  size_t replica_count_max() const {
+    return replica_count() + (join ? joiner_count_max() * join->replica_count : 0);
   }
 
   /// True when the loss of a node that is not the director takes parameters with it.
   bool can_lose_spans() const {
-    return std::ranges::any_of(
-      nodes, [](const cluster_node& x) { return !x.is_director && x.shard_count > 0; });
+    return (join && join->shard_count > 0) || std::ranges::any_of(nodes, [](const cluster_node& x) {
+             return !x.is_director && x.shard_count > 0;
+           });
   }
 
   /// The plan of a run where an actor of the director's process, the parameter server, makes all decisions; no run
@@ -97,10 +136,11 @@ struct cluster_plan {
   /// mode needs one owner.
   cluster_plan with_server(bool has_one_owner) const {
     auto result = *this;
+    const size_t most = has_one_owner ? 0 : 1;
     for (auto& node : result.nodes)
-      node.shard_count = node.is_director ? 1
-                         : has_one_owner  ? 0
-                                          : std::min<size_t>(node.shard_count, 1);
+      node.shard_count = node.is_director ? 1 : std::min(node.shard_count, most);
+    if (result.join)
+      result.join->shard_count = std::min(result.join->shard_count, most);
     return result;
   }
   /// The director is the first node: with fewer blocks of parameters than shards it has one still.
@@ -112,18 +152,10 @@ struct cluster_plan {
   }
 
   friend bool operator==(const cluster_plan&, const cluster_plan&) = default;
-
-private:
-  size_t most(size_t cluster_node::*count) const {
-    size_t result = 0;
-    for (const auto& node : nodes)
-      result = std::max(result, node.*count);
-    return result;
-  }
 };
 
 /// What the files of all processes must have in common, as lines "key = value": the nodes in their
-/// order, what each brings, which is the director, and the timeouts. Addresses may differ: each
+/// order, what each brings, which is the director, who may join, and the timeouts. Addresses may differ: each
 /// process sees the others from where it is.
 std::string cluster_words(const cluster_plan& plan);
 

@@ -32,6 +32,7 @@ struct member {
   size_t shard_count = 0;
   uint64_t life = 0; ///< of the process, whichever its incarnation; 0: unknown
 
+  bool works() const { return replica_count + shard_count > 0; }
   friend bool operator==(const member&, const member&) = default;
 };
 

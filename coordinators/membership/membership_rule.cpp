@@ -8,10 +8,6 @@ namespace troupe {
 
 namespace {
 
-bool is_filled(const std::map<size_t, size_t>& stand_ins, size_t order) {
-  return std::ranges::any_of(stand_ins, [&](const auto& entry) { return entry.second == order; });
-}
-
 template <class Links>
 size_t broken_links_of(const Links& links, const std::string& name) {
   std::set<std::string> peers;
@@ -34,31 +30,32 @@ uint64_t term_floor(uint64_t on_disk, std::chrono::nanoseconds since_epoch) {
 membership_rule::membership_rule(membership_options options, moment now)
   : options_(std::move(options)),
     now_(now),
-    members_(options_.expected.size()),
     outside_(options_.links_first, std::min(options_.lost_after, options_.join_timeout / 2),
              readmission{2 * options_.lost_after, options_.join_timeout}),
     joined_at_(now),
     terms_{options_.persisted_term, options_.persisted_term, options_.persisted_term},
     restart_{options_.checkpoint_version, {}, {}},
-    lacking_since_(now) {}
+    lacking_since_(now) {
+  for (const auto& one : options_.expected)
+    seats_.push_back({one.name, {}});
+}
 
 // ---- events ----
 
 membership_decisions membership_rule::on_joined(const member& who, moment now) {
   now_ = std::max(now_, now);
-  const auto order = order_of(who.name);
-  if (!order)
+  if (!order_of(who.name) && !options_.lets_join)
     return {turn_away{who.name, who.incarnation, who.name + " is not in the cluster file"}};
   const auto lives = lost_lives_.find(who.name);
   if (lives != lost_lives_.end() && lives->second.contains(who.incarnation))
     return settle({turn_away{who.name, who.incarnation,
                              who.name + " was given up as lost under this incarnation: it may "
                                         "join anew under another one"}});
-  const auto& place = members_[*order];
-  if (place && place->incarnation == who.incarnation)
+  const auto* before = find(who.name);
+  if (before && before->incarnation == who.incarnation)
     return settle();
-  if (place)
-    remove(*order, who.name + " was started again");
+  if (before)
+    remove(who.name, who.name + " was started again");
   outside_.add(who, now_);
   joined_at_ = now_;
   return settle();
@@ -67,14 +64,16 @@ membership_decisions membership_rule::on_joined(const member& who, moment now) {
 void membership_rule::admit_waiting(membership_decisions& out) {
   const auto names = [this] {
     std::vector<std::string> result;
-    for (const auto& who : members_)
+    for (const auto& [name, who] : seats_)
       if (who)
-        result.push_back(who->name);
+        result.push_back(name);
     return result;
   };
   const auto is_needed = [this] { return phase_ != phase::running || !lacking().empty(); };
   while (const auto who = outside_.admit(names(), is_needed(), now_)) {
-    members_[*order_of(who->name)] = *who;
+    if (!order_of(who->name))
+      seats_.push_back({who->name, {}});
+    seats_[*order_of(who->name)].who = *who;
     note(who->name + " joined");
     follow_first(who->name);
     if (phase_ == phase::running)
@@ -85,26 +84,22 @@ void membership_rule::admit_waiting(membership_decisions& out) {
 }
 
 void membership_rule::follow_first(const std::string& name) {
-  const auto here = present();
-  const bool computes = std::ranges::any_of(
-    here, [&](const member& who) { return who.name == name && who.replica_count > 0; });
-  if (computes && options_.links_first && phase_ == phase::running && options_.decider.empty() &&
-      !options_.split.splits())
+  const auto* who = find(name);
+  if (who && who->replica_count > 0 && options_.links_first && phase_ == phase::running &&
+      options_.decider.empty() && !options_.split.splits())
     newcomers_[name] = {now_};
 }
 
 membership_decisions membership_rule::on_lost(const std::string& name, uint64_t incarnation,
                                               moment now) {
   now_ = std::max(now_, now);
-  const auto order = order_of(name);
-  if (!order)
+  if (!order_of(name) && !options_.lets_join)
     return {};
   // The loss may arrive before the join.
   lost_lives_[name].insert(incarnation);
   outside_.on_lost(name, incarnation);
-  const auto& place = members_[*order];
-  if (place && place->incarnation == incarnation)
-    remove(*order, name + " was lost");
+  if (const auto* who = find(name); who && who->incarnation == incarnation)
+    remove(name, name + " was lost");
   return settle();
 }
 
@@ -208,79 +203,43 @@ membership_decisions membership_rule::on_tick(moment now) {
 // ---- Members ----
 
 std::optional<size_t> membership_rule::order_of(const std::string& name) const {
-  const auto found = std::ranges::find(options_.expected, name, &expected_member::name);
-  if (found == options_.expected.end())
-    return std::nullopt;
-  return static_cast<size_t>(found - options_.expected.begin());
+  const auto found = std::ranges::find(seats_, name, &seat::name);
+  return found == seats_.end() ? std::nullopt
+                               : std::optional{static_cast<size_t>(found - seats_.begin())};
 }
 
-bool membership_rule::is_present(const std::string& name) const {
+const member* membership_rule::find(const std::string& name) const {
   const auto order = order_of(name);
-  return order && members_[*order];
+  return order && seats_[*order].who ? &*seats_[*order].who : nullptr;
 }
 
 std::vector<member> membership_rule::present() const {
   std::vector<member> result;
-  for (size_t i = 0; i < members_.size(); ++i) {
-    if (!members_[i])
-      continue;
-    auto& who = result.emplace_back(*members_[i]);
-    if (const auto found = stands_in_.find(i); found != stands_in_.end()) {
-      who.replica_count = options_.expected[found->second].replica_count;
-      who.shard_count = options_.expected[found->second].shard_count;
+  for (const auto& [name, who] : seats_)
+    if (who) {
+      result.push_back(*who);
+      if (leaving_.is_out(name))
+        result.back().replica_count = result.back().shard_count = 0;
     }
-    if (leaving_.is_out(who.name))
-      who.replica_count = who.shard_count = 0;
-  }
   return result;
-}
-
-void membership_rule::fill_gaps() {
-  std::erase_if(stands_in_, [this](const auto& entry) {
-    const auto& name = options_.expected[entry.first].name;
-    const bool keeps_spans = phase_ == phase::running && is_costly(name);
-    return !members_[entry.first] || leaving_.is_out(name) ||
-           (members_[entry.second] && !keeps_spans);
-  });
-  const auto& expected = options_.expected;
-  const auto can_stand_in = [&](size_t spare, size_t missing) {
-    return expected[spare].is_spare() && members_[spare] && !stands_in_.contains(spare) &&
-           !leaving_.is_out(expected[spare].name) &&
-           options_.holders.of(expected[spare].name) == options_.holders.of(expected[missing].name);
-  };
-  for (size_t i = 0; i < members_.size(); ++i) {
-    if (options_.expected[i].is_spare() || members_[i] || is_filled(stands_in_, i))
-      continue;
-    size_t spare = 0;
-    while (spare < members_.size() && !can_stand_in(spare, i))
-      ++spare;
-    if (spare == members_.size())
-      continue;
-    stands_in_[spare] = i;
-    follow_first(options_.expected[spare].name);
-    restart_.spread_at = now_ + options_.spread_after;
-    note(options_.expected[spare].name + " stands in for " + options_.expected[i].name);
-  }
 }
 
 std::vector<std::string> membership_rule::missing_names() const {
   std::vector<std::string> result;
-  for (size_t i = 0; i < members_.size(); ++i) {
-    const auto& expected = options_.expected[i];
-    if (!members_[i] && !expected.is_spare() && !is_filled(stands_in_, i))
-      result.push_back(expected.name);
-  }
+  for (const auto& one : options_.expected)
+    if (one.works() && !is_present(one.name))
+      result.push_back(one.name);
   return result;
 }
 
-size_t membership_rule::expected_count() const {
-  return static_cast<size_t>(std::ranges::count_if(
-    options_.expected, [](const expected_member& one) { return !one.is_spare(); }));
+bool membership_rule::is_too_few() const {
+  const auto here = present();
+  return static_cast<size_t>(std::ranges::count_if(here, &member::works)) < needed_count();
 }
 
-bool membership_rule::is_too_few() const {
-  const auto here = expected_count() - missing_names().size();
-  return here < std::min(options_.min_nodes.value_or(expected_count()), expected_count());
+size_t membership_rule::needed_count() const {
+  return options_.min_nodes.value_or(static_cast<size_t>(
+    std::ranges::count_if(options_.expected, &expected_member::works)));
 }
 
 bool membership_rule::lacks_shard() const {
@@ -302,10 +261,9 @@ std::string membership_rule::lacking() const {
 
 // ---- Losses ----
 
-void membership_rule::remove(size_t order, const std::string& why) {
-  auto& place = members_[order];
-  const auto& name = place->name;
-  lost_lives_[name].insert(place->incarnation);
+void membership_rule::remove(const std::string& name, const std::string& why) {
+  const auto order = *order_of(name);
+  lost_lives_[name].insert(seats_[order].who->incarnation);
   newcomers_.erase(name);
   leaving_.on_lost(name);
   restart_.question.on_lost(name);
@@ -318,7 +276,9 @@ void membership_rule::remove(size_t order, const std::string& why) {
   note(rolls_back ? why + " with its spans" : why);
   if (rolls_back)
     phase_ = phase::restarting;
-  place.reset();
+  seats_[order].who.reset();
+  if (order >= options_.expected.size())
+    seats_.erase(seats_.begin() + static_cast<std::ptrdiff_t>(order));
 }
 
 /// True when its loss costs spans; while no term runs, when it has shards to take some.

@@ -34,10 +34,8 @@
 // version a term begins there without its spans; it goes when all have what it holds. Spans come to processes that have
 // none in the same way, a while after they came.
 //
-// A *spare* is a process of the cluster file that brings no replica and no shard. It stands in for
-// a missing process, with as many of both as that one was to bring, the first spare for the first
-// of them. With spans it does so until the term ends, else until the other is back. The run waits
-// for no spare, and while no process is missing it has nothing to do.
+// The cluster file lists processes, and the run waits for those. It may let others join (`lets_join`): they come behind
+// the listed ones, in the order in which they were admitted, and nobody waits for one that is lost.
 //
 // A member that sends heartbeats and does nothing (its computing threads hang, work_watch.hpp) is
 // taken out likewise, and not admitted while it hangs. When no member works and nothing moves,
@@ -46,7 +44,7 @@
 // Where a model is split over groups of replicas, any replica can carry any partition
 // (group_mending.hpp). So training stops only when there are fewer replicas than a group has: then no
 // view is published and no term begins, as without any replica. Where rows have holders, the same is so while nobody
-// present has the rows of some holding; and a spare stands in for who has what it has.
+// present has the rows of some holding.
 //
 // Every wait has an end: when no replica or no shard has been there for the join timeout, the rule
 // gives up. Until then it names the missing processes, each time they change.
@@ -74,13 +72,13 @@
 
 namespace troupe {
 
-/// A process of the cluster file, and what it is to bring; nothing: a spare.
+/// A process of the cluster file, and what it is to bring; one without work is not waited for.
 struct expected_member {
   std::string name;
   size_t replica_count = 0;
   size_t shard_count = 0;
 
-  bool is_spare() const { return replica_count + shard_count == 0; }
+  bool works() const { return replica_count + shard_count > 0; }
   friend bool operator==(const expected_member&, const expected_member&) = default;
 };
 
@@ -91,6 +89,7 @@ uint64_t term_floor(uint64_t on_disk, std::chrono::nanoseconds since_epoch);
 
 struct membership_options {
   std::vector<expected_member> expected; ///< in order of the cluster file; views keep this order
+  bool lets_join = false;                ///< processes that are not among them
   std::string home;                      ///< the director's own process; empty: none of them
   size_t slice_count = 1;
   size_t parameter_count = 0;
@@ -100,7 +99,7 @@ struct membership_options {
   std::string decider = {};   ///< no view goes without this process: it has the parameter server
   bool links_first = false;   ///< a process is admitted with links to all members, not without
   std::optional<size_t> min_nodes =
-    {};                       ///< to begin with, spares that stand in included; absent: all
+    {}; ///< to begin with, joined ones included; absent: all that are expected
   milliseconds settle{5'000}; ///< with `min_nodes` training begins when nobody came for so long
   milliseconds join_timeout{60'000};
   milliseconds lost_after{5'000};
@@ -111,6 +110,9 @@ struct membership_options {
   copy_options copies{};           ///< of spans, by which a term begins where the last one was
   uint64_t persisted_term = 0;     ///< the first term is above this one (term_floor)
   uint64_t checkpoint_version = 0; ///< of the last complete checkpoint; 0: there is none
+
+  /// No other process can ever take part.
+  bool is_alone() const { return expected.size() <= 1 && !lets_join; }
 
   friend bool operator==(const membership_options&, const membership_options&) = default;
 };
@@ -216,7 +218,7 @@ public:
   phase state() const { return phase_; }
   /// The view published last: the director sends it to processes that report an older one.
   const std::optional<cluster_view>& view() const { return view_; }
-  /// The admitted members, in order; a spare with what it brings for another.
+  /// The admitted members, in order; one that is let go with nothing.
   std::vector<member> present() const;
 
   friend bool operator==(const membership_rule&, const membership_rule&) = default;
@@ -231,7 +233,9 @@ private:
   };
 
   std::optional<size_t> order_of(const std::string& name) const;
-  bool is_present(const std::string& name) const;
+  /// The member of this name; null: it is not here.
+  const member* find(const std::string& name) const;
+  bool is_present(const std::string& name) const { return find(name) != nullptr; }
   /// What training lacks altogether: "a replica", "a shard", both, "a group of replicas"; empty when it
   /// can go on.
   std::string lacking() const;
@@ -240,10 +244,7 @@ private:
   std::vector<std::string> missing_names() const;
   /// Fewer are here than a run may begin with.
   bool is_too_few() const;
-  size_t expected_count() const;
-
-  /// Lets spares stand in for missing processes, and no longer for those that are back.
-  void fill_gaps();
+  size_t needed_count() const;
 
   /// Lets go who leaves, or asks for the cut that it takes.
   void let_go(membership_decisions& out);
@@ -252,7 +253,7 @@ private:
   void admit_waiting(membership_decisions& out);
   /// Whether this process has to have a version before it gets slices.
   void follow_first(const std::string& name);
-  void remove(size_t order, const std::string& why);
+  void remove(const std::string& name, const std::string& why);
   /// For a while: it may join anew.
   void take_out(const std::string& name, const std::string& why, membership_decisions& out);
   void evict_unreachable(membership_decisions& out);
@@ -273,8 +274,12 @@ private:
   membership_options options_;
   phase phase_ = phase::joining;
   moment now_;
-  std::vector<std::optional<member>> members_; ///< by order; nothing: not here
-  std::map<size_t, size_t> stands_in_;         ///< order of a spare -> of the process it replaces
+  struct seat {
+    std::string name;
+    std::optional<member> who; ///< nothing: not here
+    friend bool operator==(const seat&, const seat&) = default;
+  };
+  std::vector<seat> seats_; ///< of the expected processes, and behind them of those that joined
   std::map<std::string, std::set<uint64_t>> lost_lives_; ///< incarnations that are over
   outsiders outside_;
   struct newcomer {

@@ -68,9 +68,8 @@ void membership_rule::evict_unreachable(membership_decisions& out) {
 
 void membership_rule::take_out(const std::string& name, const std::string& why,
                                membership_decisions& out) {
-  const auto order = *order_of(name);
-  out.push_back(turn_away{name, members_[order]->incarnation, why});
-  remove(order, why);
+  out.push_back(turn_away{name, find(name)->incarnation, why});
+  remove(name, why);
   outside_.on_taken_out(name, now_);
 }
 
@@ -82,8 +81,6 @@ membership_decisions membership_rule::settle(membership_decisions out) {
   let_go(out);
   if (phase_ == phase::joining)
     start_if_due();
-  else
-    fill_gaps();
   if (phase_ == phase::restarting)
     go_on_to_new_term(out);
   else if (phase_ == phase::running)
@@ -95,22 +92,14 @@ membership_decisions membership_rule::settle(membership_decisions out) {
 void membership_rule::start_if_due() {
   const auto missing = missing_names();
   const bool overdue = now_ - *lacking_since_ >= options_.join_timeout;
-  const auto with_spares = std::min(present().size(), expected_count());
-  const bool has_settled = options_.min_nodes && outside_.empty() &&
-                           with_spares >= std::min(*options_.min_nodes, expected_count()) &&
-                           now_ - joined_at_ >= options_.settle;
-  if (!missing.empty() && !overdue && !has_settled)
+  const bool has_settled =
+    options_.min_nodes && outside_.empty() && now_ - joined_at_ >= options_.settle;
+  if ((!missing.empty() && !overdue && !has_settled) || is_too_few() || !lacking().empty())
     return;
-  why_.clear();
-  fill_gaps();
-  if (!lacking().empty() || is_too_few())
-    return;
-  const auto stand_ins = why_.empty() ? "" : "; " + why_;
   why_ = missing.empty() ? "everybody is here"
                          : "starting without " + listed(missing) +
                              (overdue ? ": not joined within " + seconds_of(options_.join_timeout)
-                                      : ": nobody came for " + seconds_of(options_.settle)) +
-                             stand_ins;
+                                      : ": nobody came for " + seconds_of(options_.settle));
   phase_ = phase::restarting;
   lacking_since_.reset();
 }
@@ -132,9 +121,8 @@ void membership_rule::let_go(membership_decisions& out) {
       else if (!runs)
         leaving_.set_out(name);
     } else {
-      const auto order = *order_of(name);
-      out.push_back(turn_away{name, members_[order]->incarnation, name + " left", true});
-      remove(order, name + " left");
+      out.push_back(turn_away{name, find(name)->incarnation, name + " left", true});
+      remove(name, name + " left");
     }
   }
   if (phase_ != phase::running)
@@ -249,6 +237,9 @@ void membership_rule::wait_if_lacking(membership_decisions& out) {
     why += ": " + (need = group_need(options_.split, present()) + " are here");
   else if (!what.empty())
     why += "; nobody here has " + what;
+  else if (phase_ == phase::joining && missing.empty())
+    why += ": " + std::to_string(present().size()) + " of " + std::to_string(needed_count()) +
+           " nodes are here";
   else if (options_.min_nodes && !is_too_few() && !missing.empty())
     why += "; training begins without once nobody has come for " + seconds_of(options_.settle);
   const wait_for waiting{missing, *lacking_since_, why, need};
@@ -266,9 +257,9 @@ std::string membership_rule::why_it_ends(const std::string& lacks) const {
               : group_need(options_.split, present()) + " were") +
            " there for " + seconds_of(options_.join_timeout) + names +
            ". Start one, or raise timeouts.join";
-  return "only " + std::to_string(expected_count() - missing.size()) + " of " +
-         std::to_string(expected_count()) + " nodes came within " +
-         seconds_of(options_.join_timeout) + names +
+  return "only " + std::to_string(present().size()) + " of " +
+         std::to_string(needed_count()) +
+         " nodes came within " + seconds_of(options_.join_timeout) + names +
          ". Start them, raise timeouts.join, or say with min_nodes how many are enough";
 }
 

@@ -65,7 +65,6 @@ public:
           link(a, b);
     for (size_t m = 0; m < work_.nodes.size(); ++m)
       count_memory(m);
-    prepare_spares();
     return std::move(result_);
   }
 
@@ -291,15 +290,6 @@ private:
       if (one.from == m || one.to == m)
         result += std::min<uint64_t>(one.sum(), link_credit_of(work_.nodes.size()));
     return result;
-  }
-
-  /// A spare is to have room for any process that it stands in for.
-  void prepare_spares() {
-    const auto largest = std::ranges::max_element(
-      result_.processes, {}, [](const process_plan& x) { return x.memory.sum(); });
-    for (size_t m = 0; m < work_.nodes.size(); ++m)
-      if (work_.nodes[m].is_spare())
-        at(m).memory = largest->memory;
   }
 
   const process_work& work_;

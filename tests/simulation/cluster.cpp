@@ -129,7 +129,10 @@ std::optional<failure> cluster::boot_director() {
   const auto& data = job_.homes.empty() ? job_.data : job_.homes.back();
   auto options = director_options_of(job_.resolved, *data, *network);
   for (const auto& plan : options_.machines)
-    options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
+    if (plan.is_listed())
+      options.membership.expected.push_back({plan.name, plan.replica_count, plan.shard_count});
+    else
+      options.membership.lets_join = true;
   if (has_server(job_.resolved.training)) { // as in a real cluster: each replica has a part
     options.membership.decider = options_.machines.front().name;
     options.membership.slice_count = 0;
@@ -208,11 +211,6 @@ void cluster::boot_process(size_t index, size_t lacking) {
   ++lives_[index];
   process_options options;
   options.self = member_of(index, 0);
-  if (options.self.replica_count + options.self.shard_count == 0) // as a real spare
-    for (const auto& other : options_.machines) {
-      options.self.replica_count = std::max(options.self.replica_count, other.replica_count);
-      options.self.shard_count = std::max(options.self.shard_count, other.shard_count);
-    }
   options.self.replica_count -= lacking;
   options.has_server = decides(index);
   if (options.has_server)
@@ -357,7 +355,13 @@ void cluster::shut_down() {
 
 member cluster::member_of(size_t index, uint64_t incarnation) const {
   const auto& plan = options_.machines[index];
-  return {plan.name, incarnation, plan.replica_count, plan.shard_count, lives_[index]};
+  member result{plan.name, incarnation, plan.replica_count, plan.shard_count, lives_[index]};
+  if (!plan.is_listed())
+    for (const auto& other : options_.machines) {
+      result.replica_count = std::max(result.replica_count, other.replica_count);
+      result.shard_count = std::max(result.shard_count, other.shard_count);
+    }
+  return result;
 }
 
 void cluster::on_link(const network::link_news& news) {

@@ -28,6 +28,9 @@ struct machine_plan {
   size_t shard_count = 1;
   bool is_late = false;            ///< switched on by a fault only
   std::optional<size_t> holding{}; ///< whose rows it has, where rows have holders
+
+  /// One without work of its own is not in the cluster file, and brings as much as any other.
+  bool is_listed() const { return replica_count + shard_count > 0; }
 };
 
 /// A resolved job and its rows: made once for all seeds.

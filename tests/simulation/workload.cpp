@@ -286,7 +286,8 @@ const std::vector<machine_plan> apart{{"a", 1, 0}, {"b", 0, 2}, {"c", 2, 0}, {"d
 const std::vector<machine_plan> three{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 1}};
 const std::vector<machine_plan> many{{"p", 2, 1}, {"q", 1, 2}, {"r", 0, 0, true}};
 const std::vector<machine_plan> rich{{"a", 2, 2}, {"b", 2, 2}, {"c", 1, 1}, {"d", 1, 0, true}};
-const std::vector<machine_plan> spares{
+/// x and y are not in the cluster file.
+const std::vector<machine_plan> joiners{
   {"a", 1, 1}, {"b", 2, 1}, {"c", 1, 0}, {"x", 0, 0}, {"y", 0, 0, true}};
 /// The first process has the parameter server.
 const std::vector<machine_plan> trainers{{"a", 1, 1}, {"b", 2, 0}, {"c", 1, 0}, {"d", 1, 0, true}};
@@ -295,7 +296,7 @@ const std::vector<machine_plan> servant{{"a", 0, 1}, {"b", 1, 0}, {"c", 2, 0}};
 const std::vector<machine_plan> owners{{"a", 1, 1}, {"b", 1, 1}, {"c", 1, 1}, {"d", 1, 0, true}};
 const std::vector<machine_plan> servants{{"a", 0, 1}, {"b", 2, 1}, {"c", 1, 0}, {"d", 0, 1, true}};
 const std::vector<machine_plan> one{{"p", 3, 1}};
-/// A group, and one in reserve; the first process leads alone.
+/// A group, and one that joins; the first process leads alone.
 const std::vector<machine_plan> pair{{"a", 0, 1}, {"b", 1, 0}, {"c", 1, 1}, {"x", 0, 0}};
 /// Who computes is one: without it nobody does.
 const std::vector<machine_plan> lone{{"a", 0, 2}, {"b", 2, 0}};
@@ -309,7 +310,7 @@ const std::vector<machine_plan> uneven{{"a", 4, 2}, {"b", 3, 1}, {"c", 2, 0}};
 const std::vector<machine_plan> idle{{"a", 0, 1}, {"b", 1, 0}, {"c", 3, 0}};
 const std::vector<machine_plan> idler{{"a", 1, 1}, {"b", 2, 1}, {"c", 3, 0}, {"x", 0, 0}};
 
-/// The smallest holding is in one process and a spare, the largest in two, one of them late; the first process leads, and
+/// The smallest holding is in one process and one that joins, the largest in two, one of them late; the first process leads, and
 /// computes nothing without rows.
 const std::vector<machine_plan> homes{{"a", 1, 1},           {"b", 1, 1, false, 0},
                                       {"c", 2, 0, false, 2}, {"d", 1, 1, false, 1},
@@ -384,9 +385,9 @@ const std::vector<workload>& workloads() {
     {"dropout", dropout_job(), peers, many, false, {16'000, 2000}},
     {"whole", whole_job(), three, servers},
     {"siblings", siblings_job(), rich, many, true, {18'000, 1500}},
-    {"spare", linear_job(), spares, spares},
+    {"joiners", linear_job(), joiners, joiners},
     {"idle", clipped_job(), idle, idler},
-    {"diskless", linear_job(), spares, peers, false, {}, true},
+    {"diskless", linear_job(), joiners, peers, false, {}, true},
     {"rounds", rounds_job(), trainers, servant, false, {}, false, agreement::result},
     {"elastic", elastic_job(), servant, trainers, false, {90'000, 3000}, false, agreement::result},
     {"asynchronous", kept_job(asynchronous), trainers, servant, false, {}, false, at_end},

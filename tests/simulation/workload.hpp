@@ -26,7 +26,7 @@ enum class fault_kind : uint8_t {
   hung_threads, ///< a process's link holds, and its replicas and shards, its node too perhaps, do nothing
   other_file,      ///< a process comes back with a replica less than the director counts on
   slow_machine,    ///< each message takes a process milliseconds
-  late_join,       ///< a spare machine is switched on
+  late_join,       ///< a machine that was off is switched on
   disk_full,       ///< the director's disk takes no more for a while
   disk_failure,    ///< its next operations fail
   torn_write,      ///< its machine loses power in the middle of one

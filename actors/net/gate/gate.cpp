@@ -45,6 +45,8 @@ owned_socket listener_of(const gate_options& options) {
 gate::gate(gate_options options) {
   auto listener = listener_of(options);
   port_ = port_of(listener);
+  if (!options.plan.lists(options.facts.node) && options.facts.address.empty())
+    options.facts.address = ":" + std::to_string(port_);
   loop_ = std::make_unique<gate_loop>(std::move(options), std::move(listener));
 }
 
@@ -66,8 +68,12 @@ void gate::dial_again(const std::string& name) {
   loop_->post([name](gate_loop& here) { here.on_dial_again(name, 0); });
 }
 
-void gate::dial_now(const std::string& name) {
-  loop_->post([name](gate_loop& here) { here.on_dial_again(name, 0, true); });
+void gate::dial_now(const std::string& name, const endpoint& where) {
+  loop_->post([name, where](gate_loop& here) { here.on_there({name, where}); });
+}
+
+void gate::forget(const std::string& name) {
+  loop_->post([name](gate_loop& here) { here.on_gone(name); });
 }
 
 void gate::dial_carrier(const std::string& name, uint64_t token) {

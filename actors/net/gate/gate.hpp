@@ -56,8 +56,10 @@ public:
   void answer_visit(uint64_t ticket, const std::string& line);
   /// The connection to a dialled name is lost: dials it again.
   void dial_again(const std::string& name);
-  /// A process of this name is there: if it is to be dialled, then without waiting any longer.
-  void dial_now(const std::string& name);
+  /// A process of this name is there, and is to be dialled at this address: now, unless it is linked.
+  void dial_now(const std::string& name, const endpoint& where);
+  /// A node that no file lists is gone: it is not dialled any more. Without a name: all of these without a connection.
+  void forget(const std::string& name);
   /// Dials a second connection to a dialled name, which carries pieces of the link with this token.
   /// One attempt; a failure is not reported.
   void dial_carrier(const std::string& name, uint64_t token);

@@ -27,6 +27,16 @@ verdict not_believed(std::string reason) {
   return {verdict_kind::later, std::move(reason), refusal_code::unavailable};
 }
 
+/// What the peer says of itself, with the host that it comes from where its address has none.
+process_facts facts_of_peer(const gate_connection& x) {
+  auto result = *x.hello->peer();
+  if (const auto& address = result.address; address.starts_with(':')) {
+    const auto host = peer_host_of(x.line);
+    result.address = (host.find(':') == std::string::npos ? host : '[' + host + ']') + address;
+  }
+  return result;
+}
+
 std::string seconds_text(milliseconds time) {
   return time.count() % 1000 == 0 ? std::to_string(time.count() / 1000) + " s"
                                   : std::to_string(time.count()) + " ms";
@@ -267,7 +277,7 @@ void gate_loop::go_on(uint64_t ticket, moment now) {
   auto& x = found->second;
   auto& hello = *x.hello;
   if (hello.state() == greeting::phase::asking && !std::exchange(x.was_announced, true))
-    tell_(candidate_news{ticket, *hello.peer()});
+    tell_(candidate_news{ticket, facts_of_peer(x)});
   if (hello.state() == greeting::phase::visited && !std::exchange(x.is_visitor, true))
     tell_(visitor_news{ticket, hello.visit()});
   if (!hello.output().empty()) {
@@ -305,7 +315,7 @@ void gate_loop::open(uint64_t ticket) {
   if (x.dialled)
     dials_[*x.dialled].clock.on_opened();
   opened_news news{ticket,
-                   *x.hello->peer(),
+                   facts_of_peer(x),
                    x.hello->mine().incarnation,
                    x.dialled.has_value(),
                    std::make_shared<channel>(std::move(x.line)),

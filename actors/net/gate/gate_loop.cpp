@@ -35,10 +35,9 @@ gate_loop::gate_loop(gate_options options, owned_socket listener)
   if (!*waker_)
     throw std::system_error{errno, std::generic_category(), "eventfd"};
   if (options_.tls)
-    identity_.emplace(*options_.tls, options_.facts.node);
+    identity_.emplace(*options_.tls, options_.plan.proof_name(options_.facts.node));
   for (const auto& target : options_.dials)
-    dials_.push_back(
-      {target, {options_.dial_delay_min, options_.dial_delay_max}, {}, {}, {}, {}, 0});
+    dials_.push_back(dial_for(target));
 }
 
 void gate_loop::start(std::function<void(gate_news)> tell) {
@@ -171,14 +170,14 @@ void gate_loop::fail_dial(size_t index, const std::string& why, moment now) {
   x.problem = why;
   if (!x.addresses.empty())
     return try_next_address(index, now);
-  if (x.carrier != 0)
+  if (x.carrier != 0 || x.is_gone)
     return;
   x.clock.on_failed(now);
   tell_(failing_news{x.target.name, *x.clock.failing_since(), why});
 }
 
 // Each name has one dial for links, and one for carriers after the first of these.
-void gate_loop::on_dial_again(const std::string& name, uint64_t carrier, bool is_there) {
+void gate_loop::on_dial_again(const std::string& name, uint64_t carrier) {
   const auto of_name = [&](bool carries) {
     return std::ranges::find_if(dials_, [&](const dial& x) {
       return x.target.name == name && !x.target.only_compares && (x.carrier != 0) == carries;
@@ -187,12 +186,9 @@ void gate_loop::on_dial_again(const std::string& name, uint64_t carrier, bool is
   if (carrier == 0) {
     for (auto& x : dials_)
       if (x.target.name == name && x.carrier == 0) {
-        if (is_there) {
-          x.clock.on_called(clock_now());
-          continue;
-        }
         x.is_linked = false;
-        x.clock.on_lost(clock_now());
+        if (!x.is_gone)
+          x.clock.on_lost(clock_now());
       }
     return;
   }
@@ -201,8 +197,7 @@ void gate_loop::on_dial_again(const std::string& name, uint64_t carrier, bool is
     const auto link = of_name(false);
     if (link == dials_.end())
       return;
-    dials_.push_back(dial{
-      link->target, {options_.dial_delay_min, options_.dial_delay_max}, {}, {}, {}, {}, carrier});
+    dials_.push_back(dial_for(link->target, carrier));
     found = std::prev(dials_.end());
   }
   const auto is_its = [&](const auto& entry) {
@@ -212,6 +207,33 @@ void gate_loop::on_dial_again(const std::string& name, uint64_t carrier, bool is
     return; // it is already being dialled
   found->carrier = carrier;
   found->clock.on_lost(clock_now() - options_.dial_delay_max);
+}
+
+// Nothing was lost: who waits for the next attempt makes it now.
+void gate_loop::on_there(const dial_target& who) {
+  bool is_known = false;
+  for (auto& x : dials_) {
+    if (x.target.name != who.name)
+      continue;
+    is_known = is_known || !x.target.only_compares;
+    x.target.where = who.where;
+    if (std::exchange(x.is_gone, false))
+      x.clock = dial_for(who).clock;
+    if (x.carrier == 0)
+      x.clock.on_called(clock_now());
+  }
+  if (!is_known)
+    dials_.push_back(dial_for(who));
+}
+
+void gate_loop::on_gone(const std::string& name) {
+  for (auto& x : dials_) {
+    const bool is_it = name.empty() ? !x.is_linked : x.target.name == name;
+    if (!is_it || options_.plan.lists(x.target.name) || x.carrier != 0)
+      continue;
+    x.is_gone = true;
+    x.clock.give_up();
+  }
 }
 
 void gate_loop::on_term(uint64_t term) {

@@ -62,8 +62,9 @@ public:
   // On the loop's thread.
   void on_answer(uint64_t ticket, const verdict& what);
   void on_visit_answer(uint64_t ticket, const std::string& line);
-  /// `is_there`: nothing was lost; who waits for the next attempt makes it now.
-  void on_dial_again(const std::string& name, uint64_t carrier, bool is_there = false);
+  void on_dial_again(const std::string& name, uint64_t carrier);
+  void on_there(const dial_target& who);
+  void on_gone(const std::string& name);
   void on_term(uint64_t term);
   void on_over(const verdict& over);
 
@@ -78,6 +79,7 @@ private:
     std::string problem;                   ///< why the last one failed
     uint64_t carrier = 0;                  ///< its token; 0: dialled for a link
     bool is_linked = false;                ///< a link with the name is open: nothing to compare
+    bool is_gone = false;                  ///< not to be dialled until it is there again
   };
   using connection = gate_connection;
   using stage = gate_connection::stage;
@@ -104,6 +106,9 @@ private:
   void go_on(uint64_t ticket, moment now);
   void conclude(uint64_t ticket, const verdict& outcome, moment now);
   void open(uint64_t ticket);
+  dial dial_for(const dial_target& target, uint64_t carrier = 0) const {
+    return {target, {options_.dial_delay_min, options_.dial_delay_max}, {}, {}, {}, {}, carrier};
+  }
   void tell_refusal(const connection& x, const std::string& said_name, const verdict& outcome,
                     moment now);
   /// `why` by value: it may be a text of the connection, which ends here.

@@ -29,6 +29,7 @@ constexpr std::array text_fields{
   text_field{"arithmetic", &process_facts::arithmetic},
   text_field{"directive", &process_facts::directive},
   text_field{"process", &process_facts::process},
+  text_field{"address", &process_facts::address},
 };
 
 /// Only in runs with kinds that an application adds.
@@ -316,7 +317,7 @@ void greeting::leave(const verdict& why) {
 }
 
 verdict greeting::proof_of(const std::string& name) const {
-  return proven_ ? admit_proof(name, *proven_) : verdict{};
+  return proven_ ? admit_proof(name, *proven_, plan_) : verdict{};
 }
 
 void greeting::turn_away(const verdict& why) {

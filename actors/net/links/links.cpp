@@ -3,6 +3,7 @@
 #include "actors/net/carriers/carriers.hpp"
 #include "actors/net/gate/visit.hpp"
 #include "actors/protocol/status_messages.hpp"
+#include "data/text/failure.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
@@ -20,6 +21,21 @@ namespace {
 
 process_identity identity_of(const process_facts& x) {
   return {x.process, x.life};
+}
+
+std::optional<endpoint> endpoint_of(const std::string& text) {
+  try {
+    return parse_endpoint(text);
+  } catch (const failure&) {
+    return std::nullopt;
+  }
+}
+
+verdict undialled(const std::string& name, const std::string& address) {
+  return {verdict_kind::refused,
+          shown_fact(name) + " says that others can dial it at " + shown_fact(address) +
+            ", which is no address",
+          refusal_code::mismatch};
 }
 
 std::string failed_run(const std::string& reason) {
@@ -46,7 +62,8 @@ local_links_actor::behavior_type links_state::make_behavior(const links_options&
     },
     [this](const gate_event& news) { std::visit([this](const auto& x) { take(x); }, news.what); },
     [this](const introduction& news) { on_introduction(news); },
-    [this](atom::join, const std::string& who) { options_.gate.dial_now(who); },
+    [this](atom::join, const std::string& who, const std::string& where) { on_there(who, where); },
+    [this](atom::leave, const std::string& who) { on_gone(who); },
     [this](const farewell& news) { return on_farewell(news); },
     [](caf::ping_atom) { return caf::pong_atom_v; },
     [this](const standing& news) { on_standing(news); },
@@ -76,6 +93,17 @@ void links_state::take(const candidate_news& news) {
     const bool is_its =
       found != linked_.end() && found->second.peer.carrier.token == news.peer.carrier;
     return options_.gate.answer(news.ticket, is_its ? verdict{} : name_not_free_yet(peer));
+  }
+  if (const auto& plan = options_.plan; !plan.lists(peer)) {
+    const auto others = names_.count_if(
+      [&](const std::string& other) { return other != peer && !plan.lists(other); });
+    if (!endpoint_of(news.peer.address))
+      return options_.gate.answer(news.ticket, undialled(peer, news.peer.address));
+    if (others >= plan.joiner_count_max()) {
+      const auto full = cluster_is_full(plan);
+      say_of_strangers(shown_fact(peer) + " may not join yet", full.reason);
+      return options_.gate.answer(news.ticket, full);
+    }
   }
   switch (names_.on_candidate(peer, identity_of(news.peer), news.ticket)) {
   case name_registry::advice::let_in:
@@ -207,7 +235,8 @@ void links_state::on_introduction(const introduction& news) {
 void links_state::link(const introduction& news, opened&& connection) {
   const auto& peer = news.who.name;
   stopping_.others.on_linked(peer);
-  auto& here = linked_[peer] = {news, connection.news.own_incarnation, std::move(connection.hold)};
+  auto& here = linked_[peer] = {news, connection.news.own_incarnation, std::move(connection.hold),
+                                connection.news.peer.address};
   here.peer.who.life = connection.news.peer.life;
   if (!connection.shown) // else on_shown monitors it
     self_->monitor(news.links);
@@ -218,12 +247,35 @@ void links_state::link(const introduction& news, opened&& connection) {
     self_->send(director_, here.peer.who, news.node);
     for (const auto& [other, there] : linked_)
       if (other != peer) {
-        self_->send(there.peer.links, atom::join_v, peer);
-        self_->send(news.links, atom::join_v, other);
+        self_->send(there.peer.links, atom::join_v, peer, here.address);
+        self_->send(news.links, atom::join_v, other, there.address);
       }
-  } else if (peer == director_name_)
+  } else if (peer == director_name_) {
+    options_.gate.forget({}); // it tells of those that are there
     join_director(news);
+  }
   say("linked with " + peer);
+}
+
+// A node that no file lists dials the others as the director tells of them. Of two of these the later name dials.
+void links_state::on_there(const std::string& peer, const std::string& address) {
+  const auto& plan = options_.plan;
+  const bool is_listed = plan.lists(peer);
+  const auto where = endpoint_of(is_listed ? plan.nodes[*plan.find(peer)].address : address);
+  if (where && (is_listed || (plan.join && is_from_director())) &&
+      plan.is_before(peer, options_.own_name))
+    options_.gate.dial_now(peer, *where);
+}
+
+void links_state::on_gone(const std::string& peer) {
+  if (is_from_director())
+    options_.gate.forget(peer);
+}
+
+bool links_state::is_from_director() const {
+  const auto director = linked_.find(director_name_);
+  return director != linked_.end() &&
+         director->second.peer.links.address() == self_->current_sender();
 }
 
 void links_state::join_director(const introduction& news) {
@@ -281,6 +333,9 @@ void links_state::on_down(const caf::down_msg& news) {
 void links_state::lose(const std::string& peer) {
   linked_.erase(peer);
   names_.on_lost(peer);
+  if (director_ && !options_.plan.lists(peer))
+    for (const auto& [other, there] : linked_)
+      self_->send(there.peer.links, atom::leave_v, peer);
   if (options_.carrying)
     options_.carrying->close(peer);
   if (stopping_.others.waits_for(peer))
@@ -299,8 +354,7 @@ void links_state::lose(const std::string& peer) {
 
 // Only the director may end the run: a farewell of another process is ignored.
 atom::stop links_state::on_farewell(const farewell& news) {
-  const auto director = linked_.find(director_name_);
-  if (director != linked_.end() && director->second.peer.links.address() == self_->current_sender())
+  if (is_from_director())
     end(news.code, news.code == 0 ? news.reason : failed_run(news.reason));
   return atom::stop_v;
 }
@@ -371,7 +425,7 @@ local_links_actor::behavior_type links(self_pointer<local_links_actor, links_sta
 
 namespace {
 
-/// Tells the director, for its status, why a process is missing. Names outside the plan are a
+/// Tells the director, for its status, why a process is missing. Names outside the file are a
 /// stranger's.
 void tell_of_trouble(local_links_actor::pointer self, const director_actor& director,
                      const cluster_plan& plan, const std::string& who, const std::string& why) {

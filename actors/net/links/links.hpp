@@ -68,7 +68,8 @@ struct gate_calls {
   std::function<void(uint64_t ticket, const verdict&)> answer;
   std::function<void(uint64_t ticket, const std::string& line)> answer_visit;
   std::function<void(const std::string& name)> dial_again;
-  std::function<void(const std::string& name)> dial_now;
+  std::function<void(const std::string& name, const endpoint& where)> dial_now;
+  std::function<void(const std::string& name)> forget;
   std::function<void(uint64_t term)> see_term;
   std::function<void(const verdict& over)> close;
 };
@@ -105,10 +106,14 @@ private:
     introduction peer;
     uint64_t own_incarnation = 0;
     connection_hold hold;
+    std::string address; ///< where others dial it; empty: as the cluster file says
   };
 
   void on_actors(const local_node_actor& node, const director_actor& director);
   void on_introduction(const introduction& news);
+  void on_there(const std::string& peer, const std::string& address);
+  void on_gone(const std::string& peer);
+  bool is_from_director() const;
   atom::stop on_farewell(const farewell& news);
   void on_standing(const standing& news);
   caf::typed_response_promise<atom::stop> on_stop(const farewell& news);

@@ -140,11 +140,12 @@ director_options options_of_director(const networked_options& x, const model& ne
   auto result = director_options_of(x.resolved, *x.data, network);
   for (const auto& node : x.cluster.nodes)
     result.membership.expected.push_back({node.name, node.replica_count, node.shard_count});
+  result.membership.lets_join = x.cluster.join.has_value();
   result.membership.home = x.own_name;
   // Each replica gets a slice: the parameter server decides which one gets work.
   if (has_server(x.resolved.training)) {
     result.membership.decider = x.own_name;
-    result.membership.slice_count = std::max<size_t>(1, x.cluster.replica_count());
+    result.membership.slice_count = std::max<size_t>(1, x.cluster.replica_count_max());
     result.membership.holders = by_replica(result.membership.holders, [&](const std::string& name) {
       const auto place = x.cluster.find(name);
       return place ? x.cluster.nodes[*place].replica_count : 0;
@@ -164,13 +165,13 @@ director_options options_of_director(const networked_options& x, const model& ne
   if (!has_server(x.resolved.training)) // a parameter server counts lost work itself
     result.lost_work = {x.resolved.runtime.attempts, lost_patience(x.cluster.timeouts)};
   result.resume_from = x.resume_from;
-  result.exchange.window_bytes = link_credit_of(x.cluster.nodes.size());
+  result.exchange.window_bytes = link_credit_of(x.cluster.node_count_max());
   return result;
 }
 
 /// Null where parameters stay in memory: there is no folder, or no other process.
 std::shared_ptr<scratch_pool> scratch_of(const networked_options& x, size_t parameter_count) {
-  if (x.cluster.nodes.size() <= 1 || (x.scratch_folder.empty() && !x.checkpoints))
+  if (x.cluster.node_count_max() <= 1 || (x.scratch_folder.empty() && !x.checkpoints))
     return nullptr;
   const bool goes_back = copies_spans(x.resolved) && x.cluster.recovery.copies > 0;
   const size_t reserved = !*x.resolved.training.keep_best ? 1
@@ -274,15 +275,14 @@ void networked_process::parts::start() {
   for_links.introduction_deadline = options.introduction_deadline;
   links_ = system.spawn<caf::detached>(links, for_links);
   process_options for_process;
-  for_process.self = {here.name, 0, options.cluster.replicas_ready(here),
-                      options.cluster.shards_ready(here)};
+  for_process.self = {here.name, 0, here.replica_count, here.shard_count};
   for_process.spawn_node = [&](node_options for_node, const local_company& local) {
     for_node.carrier = carrying;
     return spawn_looped(system, loop_, for_node, local);
   };
-  for_process.wired = options.cluster.nodes.size() > 1;
+  for_process.wired = options.cluster.node_count_max() > 1;
   for_process.has_server = here.is_director;
-  for_process.exchange.window_bytes = link_credit_of(options.cluster.nodes.size());
+  for_process.exchange.window_bytes = link_credit_of(options.cluster.node_count_max());
   for_process.checkpoint_every = checkpoint_every_of(options.resolved);
   for_process.hooks = options.hooks;
   for_process.trace = options.trace;
@@ -346,9 +346,13 @@ gate_calls networked_process::parts::calls_to_gate() {
             if (const auto here = way.lock())
               here->dial_again(peer);
           },
+          [way](const std::string& peer, const endpoint& where) {
+            if (const auto here = way.lock())
+              here->dial_now(peer, where);
+          },
           [way](const std::string& peer) {
             if (const auto here = way.lock())
-              here->dial_now(peer);
+              here->forget(peer);
           },
           [way](uint64_t term) {
             if (const auto here = way.lock())

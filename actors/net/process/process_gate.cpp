@@ -110,6 +110,8 @@ process_facts facts_of(const std::string& process, const networked_options& x) {
     facts.term = term_floor(facts.term, std::chrono::system_clock::now().time_since_epoch());
   facts.process = process;
   facts.life = random_number();
+  if (const auto& here = node_of(x.cluster, x.own_name); !here.is_listed)
+    facts.address = here.address;
   return facts;
 }
 
@@ -151,13 +153,16 @@ gate_options gate_options_of(const std::string& process, const networked_options
   result.hello_deadline = x.introduction_deadline;
   result.dial_delay_max = longest_dial_delay(x.cluster.timeouts.lost_after);
   result.listen = parse_endpoint(here.listen.empty() ? here.address : here.listen);
-  bool is_earlier = true;
   for (const auto& node : x.cluster.nodes) {
-    is_earlier = is_earlier && node.name != x.own_name;
+    if (node.name == x.own_name || !node.is_listed)
+      continue;
+    // Of the others the director tells a node that no file lists.
+    const bool is_earlier =
+      here.is_listed ? x.cluster.is_before(node.name, x.own_name) : node.is_director;
     const auto where = parse_endpoint(node.address);
     if (is_earlier)
       result.dials.push_back({node.name, where});
-    else if (node.is_director && node.name != x.own_name && where.port != 0)
+    else if (node.is_director && where.port != 0)
       result.dials.push_back({node.name, where, true});
   }
   return result;
@@ -198,7 +203,7 @@ void tell_that_it_is_over(const networked_options& options, const std::string& h
   });
   const auto due = moment::clock::now() + patience;
   std::unique_lock lock{mutex};
-  while (told.size() + 1 < options.cluster.nodes.size() && moment::clock::now() < due &&
+  while (told.size() + 1 < options.cluster.listed_count() && moment::clock::now() < due &&
          !(options.stop_requested && options.stop_requested()))
     changed.wait_for(lock, told_poll_interval);
   lock.unlock(); // the gate's thread may be in the callback, which takes the lock
