@@ -67,7 +67,7 @@ if(TROUPE_BUILD_COMMAND)
                                      ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   add_test(NAME golden COMMAND ${TROUPE_PYTHON} -B ${here}/golden/golden_test.py ${folders})
   troupe_script_tests(
-    cluster_faults cluster_modes cluster_namespaces cluster_placements cluster_refusals cluster_wire deploy
+    cluster_faults cluster_modes cluster_namespaces cluster_placements cluster_refusals cluster_wire deploy elastic
     disk/checkpoint_disk disk/faulty_files examples/digits examples/linear_examples examples/mnist examples/modes
     explain/hangs flight/flight hung_threads impostors keys/key_effects kinds/layers kinds/metrics kinds/own_kinds
     kinds/plateau kinds/rare_classes kinds/start large_model launch missing_nodes model_commands page/page page/timeline
@@ -90,7 +90,7 @@ if(TROUPE_BUILD_COMMAND)
   set(troupe $<TARGET_FILE:troupe_command>)
   troupe_example_test(commands commands ${troupe})
   troupe_example_test(jobs jobs ${troupe} ${examples})
-  troupe_example_test(kill_a_worker shell ${troupe} ${examples}/cluster/kill_a_worker.sh)
+  troupe_example_test(come_and_go shell ${troupe} ${examples}/cluster/come_and_go.sh)
   if(TROUPE_BUILD_EXAMPLES AND TROUPE_BUILD_PYTHON)
     troupe_example_test(documents documents ${troupe})
   endif()

@@ -114,31 +114,48 @@ class Forms(CommandTest):
         names = [one["name"] for one in json.loads(self.read(SOURCE, "CMakePresets.json"))["configurePresets"]]
         self.assertIn(re.search(r"cmake --preset (\w+)", text)[1], names)
 
-    def test_kubernetes_manifest_holds_together(self):
+    def expect_manifest(self, name):
+        """What the manifests have in common; its parts by their kinds, and how its cluster file is read."""
         try:
             import yaml
         except ImportError:
             self.skipTest("there is no python3-yaml")
-        parts = {part["kind"]: part for part in yaml.safe_load_all(self.read(DEPLOY, "kubernetes", "troupe.yaml"))}
+        parts = {part["kind"]: part for part in yaml.safe_load_all(self.read(DEPLOY, "kubernetes", name))}
         pods, service = parts["StatefulSet"]["spec"], parts["Service"]["spec"]
         self.assertEqual(pods["serviceName"], parts["Service"]["metadata"]["name"])
         self.assertEqual(service["clusterIP"], "None")
-        self.assertEqual(service["selector"], pods["template"]["metadata"]["labels"])
-        self.assertEqual(pods["selector"]["matchLabels"], pods["template"]["metadata"]["labels"])
         self.assertEqual(parts["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"],
                          service["selector"])
         self.assertEqual(parts["NetworkPolicy"]["spec"]["ingress"][0]["ports"],
                          [{"port": service["ports"][0]["port"]}])
+        for kind in {"StatefulSet", "Deployment"} & set(parts):
+            spec = parts[kind]["spec"]
+            labels = spec["template"]["metadata"]["labels"]
+            self.assertEqual(spec["selector"]["matchLabels"], labels)
+            self.assertEqual({**labels, **service["selector"]}, labels)
         container = pods["template"]["spec"]["containers"][0]
         self.assertEqual({mount["name"] for mount in container["volumeMounts"]},
                          {"configuration", "state"})
         self.assertEqual(container["readinessProbe"]["exec"]["command"][:2], ["troupe", "status"])
         self.write("cluster.toml", parts["ConfigMap"]["data"]["cluster.toml"])
-        shown = self.troupe("config", "show", "cluster.toml")
-        nodes = re.findall(r'^name = "(troupe-\d)"$', shown.stdout, re.MULTILINE)
-        self.assertEqual(nodes, [f"troupe-{i}" for i in range(pods["replicas"])])
-        self.assertIn(f'"troupe-1.{pods["serviceName"]}:{service["ports"][0]["port"]}"',
-                      shown.stdout)
+        shown = self.troupe("config", "show", "cluster.toml").stdout
+        self.assertEqual(re.findall(r'^name = "(troupe-\d)"$', shown, re.MULTILINE),
+                         [f"troupe-{i}" for i in range(pods["replicas"])])
+        return parts, shown
+
+    def test_kubernetes_manifest_holds_together(self):
+        parts, shown = self.expect_manifest("troupe.yaml")
+        self.assertIn(f'"troupe-1.{parts["StatefulSet"]["spec"]["serviceName"]}:7400"', shown)
+
+    def test_kubernetes_manifest_of_workers_that_come_and_go(self):
+        parts, shown = self.expect_manifest("elastic.yaml")
+        workers = parts["Deployment"]["spec"]
+        self.assertNotEqual(workers["selector"], parts["StatefulSet"]["spec"]["selector"])
+        pod = workers["template"]["spec"]
+        self.assertIn('listen = "0.0.0.0:7400"', shown.split("[join]")[1])
+        leave = re.search(r'^leave = "(\d+)s"$', shown, re.MULTILINE)
+        self.assertGreater(pod["terminationGracePeriodSeconds"], int(leave[1]))
+        self.assertEqual(pod["containers"][0]["args"], ["node", "/etc/troupe/cluster.toml"])
 
 
 if __name__ == "__main__":

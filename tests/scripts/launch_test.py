@@ -94,13 +94,6 @@ class Launch(CommandTest):
     def start(self, *arguments):
         return super().start(TROUPE, "launch", self.file, "--json", *arguments)
 
-    def wait_for_node(self, name):
-        """Until the director knows it: nobody waits for a spare."""
-        def is_known():
-            known = json.loads(self.troupe("status", self.file, "--json", code=None).stdout).get("nodes", [])
-            return any(x["name"] == name and x["state"] != "missing" for x in known)
-        wait_until(is_known, lambda: f"{name} did not come")
-
     def trained_alone(self, *settings):
         return self.result_of("train", JOB, "--quiet", "--overwrite", *settings)
 
@@ -145,7 +138,7 @@ class Launch(CommandTest):
 
     def test_examples_train_as_one_process_does(self):
         alone = self.trained_alone(*SHORT)
-        for name in ("two_nodes", "parameter_server", "spare"):
+        for name in ("two_nodes", "parameter_server"):
             with self.subTest(name):
                 run = self.troupe("launch", os.path.join(EXAMPLES, name + ".toml"), "--json",
                                    "--quiet", *SHORT)
@@ -195,31 +188,6 @@ class Launch(CommandTest):
             said = worker.communicate(timeout=HANG)[1]
         self.assertEqual(worker.returncode, 0, said)
         self.assertIn("the run is finished (step ", said)
-
-    def spare_takes_over(self, shapes, rollbacks):
-        settings = ["--set", "training.epochs=400",
-                    "--set", f"timeouts.lost_after={int(SLOWNESS * 1000)}ms"]
-        alone = self.trained_alone(*settings[:2])
-        self.write(cluster_text(shapes, '[timeouts]\nheartbeat = "200ms"'))
-        run = self.start("--overwrite", *settings)
-        self.said_until(run, "Epoch 1/")
-        self.wait_for_node("right")
-        os.kill(nodes_of(self.file)["left"], signal.SIGKILL)
-        said = self.said_until(run, "right stands in for left")
-        out, more = run.communicate(timeout=HANG)
-        self.assertEqual(run.returncode, 0, said + more)
-        result = json.loads(out)
-        self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"])
-        self.assertEqual(result["rollbacks"], rollbacks)
-        self.assertEqual(result["replicas_lost"], shapes[1][0])
-        self.assertEqual(len(result["samples_by_replica"]), result["replicas"])
-        self.assertEqual(result["samples_by_replica"].count(0), 0)
-
-    def test_spare_takes_over_slices(self):
-        self.spare_takes_over([(1, 1), (2, 0), (0, 0)], 0)
-
-    def test_spare_takes_over_spans(self):
-        self.spare_takes_over([(1, 0), (1, 2), (0, 0)], 1)
 
     def test_keys_of_all_nodes_reach_every_node(self):
         self.write(cluster_text(PLACEMENTS["peer of two"]))

@@ -137,6 +137,16 @@ public:
     return options;
   }
 
+  /// Of a process that the plan does not list, and lets join.
+  networked_options options_of_joiner(const std::string& name) const {
+    auto options = options_of(0);
+    options.own_name = name;
+    options.cluster.nodes.push_back(
+      {name, {}, plan_.join->listen, false, plan_.join->replica_count, plan_.join->shard_count});
+    options.cluster.nodes.back().is_listed = false;
+    return options;
+  }
+
   test_node& start(size_t index) { return start(index, options_of(index)); }
   test_node& start(size_t index, const networked_options& options) {
     nodes_[index] = std::make_unique<test_node>(options);

@@ -247,10 +247,70 @@ TEST_F(cluster_file, nodes_that_make_no_cluster_are_told_at_their_place) {
     {good + "[timeouts]\nheartbeat = \"3s\"\n",
      {"8:1: one late heartbeat of 3s would count as a loss after 5s; make lost_after at least "
       "twice the heartbeat"}},
+    {good + "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\nreplicas = 0\nshards = 0\n",
+     {"7:3: a node without replicas and shards has nothing to do; give it some; or leave it out, "
+      "and add [join]: others may come then as they like"}},
     {many, {"3:3: 1025 nodes, a cluster has at most 1024; give each node more replicas"}},
   };
   for (const auto& [text, expected] : files)
     EXPECT_EQ(errors(text), expected);
+}
+
+TEST_F(cluster_file, others_may_join_where_it_says_so) {
+  const auto x = load("min_nodes = 3\nmax_nodes = 4\n" + good + "[join]\n");
+  ASSERT_TRUE(x.plan.join);
+  EXPECT_EQ(*x.plan.join, (cluster_join{"join", "127.0.0.1:0", 1, 1}));
+  EXPECT_EQ(x.plan.node_count_max(), 4u);
+  EXPECT_EQ(x.plan.joiner_count_max(), 3u);
+  EXPECT_EQ(x.job.value.training.replicas, 1u) << "those that are listed";
+  EXPECT_TRUE(x.plan.can_lose_spans()) << "a joiner's";
+  EXPECT_EQ(load(cluster_text(x)).plan, x.plan);
+  const auto full = load(
+    "max_nodes = 4\n" + job + "[tls]\nca = \"ca.pem\"\n[join]\naccepts = \"guest\"\nlisten = " +
+    "\"0.0.0.0:7401\"\nreplicas = 2\nshards = 0\n[[node]]\nname = \"main\"\naddress = " +
+    "\"10.0.0.1:7400\"\ndirector = true\n");
+  EXPECT_EQ(*full.plan.join, (cluster_join{"guest", "0.0.0.0:7401", 2, 0}));
+  EXPECT_EQ(full.tls->of_joiners.certificate_file, folder.path("guest.pem"));
+  EXPECT_FALSE(full.plan.can_lose_spans());
+  EXPECT_EQ(load(cluster_text(full)).plan, full.plan);
+  EXPECT_EQ(load("max_nodes = 4\n" + good, {"join.replicas=5"}).plan.join->replica_count, 5u);
+  EXPECT_EQ(load(good + "[join]\n", {}, {{"TROUPE_MAX_NODES", "7"}}).plan.max_nodes, 7u);
+  const std::string apart = "[training]\nconsistency = \"asynchronous\"\n";
+  EXPECT_EQ(load("max_nodes = 4\n" + job + apart + main_node + "[join]\n").plan.join->shard_count,
+            0u);
+  EXPECT_EQ(load("max_nodes = 4\n" + job + apart + main_node + "[join]\nshards = 3\n")
+              .plan.join->shard_count,
+            1u);
+}
+
+TEST_F(cluster_file, what_says_who_may_join_must_fit) {
+  const std::pair<std::string, texts> files[] = {
+    {good + "[join]\n",
+     {"7:2: [join] without max_nodes; say how many nodes may take part: max_nodes = 8"}},
+    {"max_nodes = 4\n" + good,
+     {"1:1: max_nodes without [join]: the nodes of the file alone take part; add [join], or leave "
+      "it "
+      "out"}},
+    {"max_nodes = 1\n" + good + "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\n[join]\n",
+     {"1:1: max_nodes = 1, and the file lists 2 nodes; raise it"}},
+    {"min_nodes = 2\n" + good,
+     {"1:1: min_nodes = 2, and 1 nodes may take part; lower it, or let others come with [join]"}},
+    {"min_nodes = 5\nmax_nodes = 4\n" + good + "[join]\n",
+     {"1:1: min_nodes = 5, and 4 nodes may take part; raise max_nodes"}},
+    {"max_nodes = 4\n" + good + "[join]\naccepts = \"main\"\n",
+     {"9:1: 'main' is the name of a node; its certificate would admit any name: choose another"}},
+    {"max_nodes = 4\n" + good + "[join]\nlisten = \"0.0.0.0:0\"\n",
+     {"9:1: others can reach a node that listens on 0.0.0.0:0, and nothing proves who joins; add "
+      "[tls] with ca = \"...\", or insecure = true in a network you trust"}},
+    {"max_nodes = 4\n[data]\n[training]\n" + main_node + "data = \"a.csv\"\n[join]\n",
+     {"8:2: [join] in a cluster whose nodes have rows of their own; list every node, as the table "
+      "of "
+      "rows is agreed on before training"}},
+    {"max_nodes = 4\n" + good + "[join]\naddress = \"127.0.0.1:1\"\n",
+     {"9:1: unknown key 'join.address'; known are accepts, listen, replicas, shards"}},
+  };
+  for (const auto& [text, expected] : files)
+    EXPECT_EQ(errors(text), expected) << text;
 }
 
 TEST_F(cluster_file, addresses_that_others_reach_need_tls_or_consent) {

@@ -31,13 +31,13 @@ uint16_t port_of(const std::string& address) {
 
 TEST(node_choice, node_is_the_one_that_was_named) {
   const auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
-  EXPECT_EQ(choose_node(plan, "w1", "w0"), 1u);
+  EXPECT_EQ(choose_node(plan, "w1", "w0"), "w1");
 }
 
 TEST(node_choice, without_a_name_it_is_the_one_called_as_the_machine) {
   const auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
-  EXPECT_EQ(choose_node(plan, "", "w1"), 1u);
-  EXPECT_EQ(choose_node(plan, "", "w1.example.com"), 1u);
+  EXPECT_EQ(choose_node(plan, "", "w1"), "w1");
+  EXPECT_EQ(choose_node(plan, "", "w1.example.com"), "w1");
   const auto error = test::failure_of([&] { choose_node(plan, "", "other"); });
   EXPECT_EQ(error.code(), failure_code::usage);
   EXPECT_EQ(error.hint(), "add --name and one of: w0, w1");
@@ -45,14 +45,49 @@ TEST(node_choice, without_a_name_it_is_the_one_called_as_the_machine) {
 
 TEST(node_choice, without_a_name_the_rank_counts_more_than_the_machine) {
   const auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
-  EXPECT_EQ(choose_node(plan, "", "w0", node_rank{1, "PMI_RANK"}), 1u);
-  EXPECT_EQ(choose_node(plan, "w0", "w1", node_rank{1, "PMI_RANK"}), 0u) << "a name counts most";
+  EXPECT_EQ(choose_node(plan, "", "w0", node_rank{1, "PMI_RANK"}), "w1");
+  EXPECT_EQ(choose_node(plan, "w0", "w1", node_rank{1, "PMI_RANK"}), "w0") << "a name counts most";
   const auto error = test::failure_of([&] {
     choose_node(plan, "", "w0", node_rank{2, "PMI_RANK"});
   });
   EXPECT_EQ(error.code(), failure_code::usage);
   EXPECT_EQ(error.where(), "PMI_RANK");
   EXPECT_EQ(error.hint(), "start as many processes as there are nodes: w0, w1");
+}
+
+TEST(node_choice, where_others_may_join_a_name_need_not_be_listed) {
+  auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
+  plan.join.emplace();
+  EXPECT_EQ(choose_node(plan, "x", "w0"), "x");
+  EXPECT_EQ(choose_node(plan, "", "w0.example.com"), "w0");
+  EXPECT_EQ(choose_node(plan, "", "pod-7f.example.com"), "pod-7f");
+  EXPECT_EQ(choose_node(plan, "", "w0", node_rank{1, "PMI_RANK"}), "w1");
+  EXPECT_EQ(choose_node(plan, "", "w0", node_rank{5, "PMI_RANK"}), "join-5");
+  const auto drawn = choose_node(plan, "", "NO NAME");
+  EXPECT_EQ(drawn.substr(0, 5), "join-");
+  EXPECT_TRUE(is_node_name(drawn)) << drawn;
+  const auto error = test::failure_of([&] { choose_node(plan, "No Name", "w0"); });
+  EXPECT_EQ(error.code(), failure_code::usage);
+  EXPECT_EQ(error.reason(), "'No Name' is no name for a node");
+}
+
+TEST(node_choice, who_is_not_listed_brings_what_the_file_says_of_joiners) {
+  loaded_cluster cluster;
+  cluster.plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
+  cluster.plan.join = cluster_join{"guest", "127.0.0.1:0", 3, 2};
+  cluster.tls =
+    cluster_tls{"ca.pem", {{"w0.pem", "w0.key"}, {"w1.pem", "w1.key"}}, {"g.pem", "g.key"}};
+  EXPECT_EQ(take_node(cluster, "w1"), 1u);
+  EXPECT_EQ(take_node(cluster, "x"), 2u);
+  const auto& node = cluster.plan.nodes[2];
+  EXPECT_EQ(node.name, "x");
+  EXPECT_EQ(node.listen, "127.0.0.1:0");
+  EXPECT_EQ(node.replica_count, 3u);
+  EXPECT_EQ(node.shard_count, 2u);
+  EXPECT_FALSE(node.is_listed || node.is_director);
+  EXPECT_EQ(tls_of(cluster, 2)->certificate, "g.pem");
+  EXPECT_EQ(cluster.plan.proof_name("x"), "guest");
+  EXPECT_EQ(cluster.plan.proof_name("w1"), "w1");
 }
 
 TEST(node_rank, launchers_say_it_in_variables_of_their_own) {

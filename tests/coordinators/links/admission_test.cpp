@@ -116,6 +116,15 @@ TEST(cluster_plan, words_say_what_all_must_have_in_common) {
   theirs.nodes[0].is_director = false;
   theirs.nodes[1].is_director = true;
   EXPECT_EQ(differing(theirs), "director = a and b");
+  theirs = mine;
+  theirs.nodes.push_back({"x", "", "", false, 1, 1, {}, false, false});
+  EXPECT_EQ(differing(theirs), "") << "who joins is in its own plan alone";
+  theirs.join.emplace();
+  EXPECT_EQ(differing(theirs), "join.accepts = nothing and join");
+  mine.join = theirs.join;
+  mine.max_nodes = 5;
+  theirs.max_nodes = 6;
+  EXPECT_EQ(differing(theirs), "max_nodes = 5 and 6");
 }
 
 TEST(admission, a_kind_that_computes_something_else_is_named) {
@@ -140,6 +149,57 @@ TEST(admission, a_name_outside_the_plan_is_refused) {
   const auto found = found_by_both(facts_of("a"), facts_of("d"));
   EXPECT_EQ(found.code, refusal_code::no_permission);
   EXPECT_EQ(found.reason, "d is not in the cluster file of a");
+}
+
+/// May join; in its own plan x is listed last, as in any process that joins.
+cluster_plan open_to(const std::string& name = {}) {
+  auto plan = three_nodes();
+  plan.join.emplace();
+  plan.max_nodes = 5;
+  if (!name.empty())
+    plan.nodes.push_back({name, "", "", false, 1, 1, {}, false, false});
+  return plan;
+}
+
+TEST(admission, who_is_not_listed_may_come_where_the_plan_says_so) {
+  EXPECT_TRUE(admit(facts_of("b"), facts_of("x"), open_to()).is_admitted());
+  EXPECT_TRUE(admit(facts_of("x"), facts_of("b"), open_to("x")).is_admitted());
+  EXPECT_TRUE(admit(facts_of("x"), facts_of("y"), open_to("x")).is_admitted());
+  EXPECT_EQ(admit(facts_of("x"), facts_of("x"), open_to("x")), name_in_use("x"));
+  auto false_director = facts_of("x");
+  false_director.is_director = true;
+  EXPECT_EQ(admit(facts_of("b"), false_director, open_to()).code, refusal_code::mismatch);
+  auto other = facts_of("x");
+  other.job = "different";
+  const auto refusal = admit(facts_of("b"), other, open_to());
+  EXPECT_EQ(refusal.kind, verdict_kind::refused);
+  EXPECT_EQ(refusal, admit(other, facts_of("b"), open_to("x"))) << "both find the same";
+  EXPECT_EQ(admit(other, facts_of("y"), open_to("x")), admit(facts_of("y"), other, open_to("y")));
+  EXPECT_TRUE(ends_process({"a", refusal, true}, open_to("x"), "x"));
+  EXPECT_FALSE(ends_process({"b", refusal, true}, open_to("x"), "x"));
+  EXPECT_FALSE(ends_process({"x", refusal, false}, open_to(), "a"));
+}
+
+TEST(admission, who_is_not_listed_proves_the_name_of_those_that_join) {
+  auto plan = open_to();
+  plan.join->accepts = "guest";
+  EXPECT_TRUE(admit_proof("x", {"guest"}, plan).is_admitted());
+  EXPECT_FALSE(admit_proof("x", {"x"}, plan).is_admitted());
+  EXPECT_FALSE(admit_proof("x", {"b"}, plan).is_admitted());
+  EXPECT_TRUE(admit_proof("b", {"b"}, plan).is_admitted());
+  EXPECT_FALSE(admit_proof("b", {"guest"}, plan).is_admitted()) << "a listed name is its own";
+  EXPECT_FALSE(admit_proof("x", {"guest"}, three_nodes()).is_admitted()) << "nobody may join";
+}
+
+TEST(cluster_plan, the_later_one_dials) {
+  const auto plan = open_to("x");
+  EXPECT_TRUE(plan.is_before("a", "b"));
+  EXPECT_FALSE(plan.is_before("b", "a"));
+  EXPECT_TRUE(plan.is_before("c", "x"));
+  EXPECT_FALSE(plan.is_before("x", "c"));
+  EXPECT_TRUE(plan.is_before("c", "aa")) << "a listed one comes before any other";
+  EXPECT_TRUE(plan.is_before("x", "y"));
+  EXPECT_FALSE(plan.is_before("y", "x"));
 }
 
 TEST(admission, my_own_name_is_in_use) {

@@ -58,6 +58,19 @@ TEST(name_registry, a_process_never_meets_its_own_name) {
   EXPECT_EQ(names.on_candidate("b", twin, 5), advice::ask_holder) << "another life is another one";
 }
 
+TEST(name_registry, counts_names_that_are_promised_or_held) {
+  name_registry names{5s};
+  const auto count = [&] { return names.count_if([](const std::string& x) { return x != "b"; }); };
+  names.on_candidate("b", one, 1);
+  EXPECT_EQ(count(), 0u);
+  names.on_candidate("c", other, 2);
+  names.on_opened("d", other, 3, moment{});
+  EXPECT_EQ(count(), 2u);
+  names.on_withdrawn(2);
+  names.on_lost("d");
+  EXPECT_EQ(count(), 0u);
+}
+
 TEST(name_registry, an_opened_connection_is_overdue_at_its_deadline) {
   name_registry names{5s};
   EXPECT_TRUE(names.on_opened("b", one, 1, moment{} + 1s)) << "dialled: nobody asked before";

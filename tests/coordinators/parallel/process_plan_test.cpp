@@ -204,14 +204,6 @@ TEST(process_plan, what_several_of_a_process_take_crosses_the_wire_once) {
   EXPECT_EQ(plan.process_links[1].boundaries[figures], 2u * 16 * 8);
 }
 
-TEST(process_plan, a_spare_has_room_for_whomever_it_stands_in_for) {
-  const auto plan =
-    plan_on(wide_job(), digits, {node("a", 2, 1), node("b", 1, 0), node("c", 0, 0)});
-  EXPECT_EQ(plan.processes[2].memory, plan.processes[0].memory);
-  EXPECT_GT(plan.processes[0].memory.sum(), plan.processes[1].memory.sum());
-  EXPECT_TRUE(plan.processes[2].is_idle());
-}
-
 // Six layers of 100 units, each a segment, on three nodes, two of which own half of the blocks. Of a
 // segment that is not all its own a node fetches what others have, twice, but the last two such once.
 TEST(process_plan, sharded_nodes_fetch_segments_twice_but_for_the_last_two) {

@@ -214,11 +214,83 @@ TEST(gate, dials_at_once_when_told_that_the_process_is_there) {
   auto options = options_of("a");
   options.listen.port = port;
   logged_gate a{options};
-  b.door.dial_now("nobody");
-  b.door.dial_now("a");
+  b.door.dial_now("a", {"127.0.0.1", port});
   EXPECT_TRUE(b.log.next<opened_news>());
-  b.door.dial_now("a"); // it is linked: nothing
+  b.door.dial_now("a", {"127.0.0.1", port}); // it is linked: nothing
   EXPECT_TRUE(a.log.next<opened_news>());
+  EXPECT_FALSE(a.log.next<opened_news>(milliseconds{200}));
+}
+
+// Nodes that no file lists.
+
+gate_options joining(const std::string& name) {
+  auto options = options_of(name);
+  options.plan.join.emplace();
+  options.plan.max_nodes = 5;
+  if (!options.plan.lists(name))
+    options.plan.nodes.push_back({name, {}, "127.0.0.1:0", false, 1, 1, {}, false, false});
+  return options;
+}
+
+TEST(gate, who_is_not_listed_says_where_others_dial_it) {
+  logged_gate b{joining("b")};
+  auto unknown = joining("x");
+  unknown.dials = {{"b", {"127.0.0.1", b.door.port()}}};
+  logged_gate x{unknown};
+  const auto candidate = b.log.next<candidate_news>();
+  const auto at_b = b.log.next<opened_news>();
+  ASSERT_TRUE(candidate && at_b && x.log.next<opened_news>());
+  EXPECT_EQ(candidate->peer.address, "127.0.0.1:" + std::to_string(x.door.port()));
+  EXPECT_EQ(at_b->peer.address, candidate->peer.address);
+  unknown.facts.node = unknown.plan.nodes.back().name = "y";
+  unknown.facts.process = "another";
+  unknown.facts.address = "far.example:7";
+  logged_gate y{unknown};
+  EXPECT_TRUE(b.log.next<candidate_news>());
+  EXPECT_EQ(b.log.next<opened_news>()->peer.address, "far.example:7");
+}
+
+TEST(gate, who_is_not_listed_is_dialled_once_told_of_and_not_once_it_is_gone) {
+  logged_gate x{joining("x")};
+  auto options = joining("y");
+  options.facts.process = "another";
+  logged_gate y{options};
+  EXPECT_FALSE(y.log.next<opened_news>(milliseconds{100}));
+  y.door.dial_now("x", {"127.0.0.1", free_port()});
+  EXPECT_TRUE(y.log.next<failing_news>());
+  y.door.dial_now("x", {"127.0.0.1", x.door.port()}); // it has come back elsewhere
+  EXPECT_TRUE(y.log.next<opened_news>());
+  y.door.forget({}); // it is linked
+  y.door.dial_again("x");
+  EXPECT_TRUE(y.log.next<opened_news>());
+  y.door.forget("x");
+  while (y.log.next<failing_news>(milliseconds{0})) {
+  }
+  y.door.dial_again("x");
+  EXPECT_FALSE(y.log.next<opened_news>(milliseconds{200})) << "it is gone";
+  y.door.dial_now("x", {"127.0.0.1", x.door.port()});
+  EXPECT_TRUE(y.log.next<opened_news>());
+}
+
+TEST(gate, who_is_gone_is_dialled_no_more_though_it_never_answered) {
+  logged_gate y{joining("y")};
+  y.door.dial_now("x", {"127.0.0.1", free_port()});
+  ASSERT_TRUE(y.log.next<failing_news>());
+  y.door.forget({});
+  while (y.log.next<failing_news>(milliseconds{100})) {
+  }
+  EXPECT_FALSE(y.log.next<failing_news>(milliseconds{200}));
+}
+
+TEST(gate, who_is_listed_is_never_forgotten) {
+  auto options = joining("b");
+  options.dials = {{"a", {"127.0.0.1", free_port()}}};
+  logged_gate b{options};
+  ASSERT_TRUE(b.log.next<failing_news>());
+  b.door.forget("a");
+  b.door.forget({});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(b.log.next<failing_news>());
 }
 
 TEST(gate, a_candidate_that_is_told_to_come_later_comes_again) {

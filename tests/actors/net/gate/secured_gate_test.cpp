@@ -129,6 +129,42 @@ TEST(secured_gate, whoever_proves_another_name_is_refused_on_both_sides) {
   EXPECT_FALSE(a.log.next<candidate_news>(milliseconds{0}));
 }
 
+// The one certificate of all that may join proves any name that no file lists, and no other.
+TEST(secured_gate, who_is_not_listed_proves_that_it_may_join) {
+  const some_authority authority;
+  const auto open = [](const std::string& name, const tls_files& files) {
+    auto options = secured(name, files);
+    options.plan.join.emplace();
+    options.plan.max_nodes = 5;
+    if (!options.plan.lists(name))
+      options.plan.nodes.push_back({name, {}, "127.0.0.1:0", false, 1, 1, {}, false, false});
+    return options;
+  };
+  const auto joins = authority.issue("join");
+  logged_gate b{open("b", authority.issue("b"))};
+  logged_gate x{dialling(open("x", joins), "b", b.door.port())};
+  EXPECT_EQ(b.log.next<opened_news>()->peer.node, "x");
+  ASSERT_TRUE(x.log.next<opened_news>());
+  EXPECT_EQ(failure_of(open("y", authority.issue("y"))).code(), failure_code::no_permission)
+    << "a name of its own admits nobody";
+  EXPECT_EQ(failure_of(open("c", joins)).code(), failure_code::no_permission);
+
+  const auto refused = [&](const tls_files& files, const std::string& name) {
+    tls_client stranger{b.door.port(), load_tls(files, {})};
+    stranger.say(write_hello({test::facts_of(name), {}}));
+    const auto line = stranger.hear();
+    const auto heard = read_hello(line.substr(0, line.size() - 1));
+    return heard && heard->answer ? heard->answer->reason : "no answer: " + line;
+  };
+  EXPECT_EQ(refused(joins, "c"),
+            "c proves itself with a certificate for join; give it its own: troupe certs issue c");
+  EXPECT_EQ(refused(authority.issue("y"), "y"),
+            "y, which the cluster file does not list, proves itself with a certificate for y; give "
+            "it one of those that may join: troupe certs issue join");
+  EXPECT_EQ(refused(authority.issue("c"), "y").substr(0, 1), "y");
+  EXPECT_EQ(x.log.next<failing_news>(milliseconds{0}).has_value(), false);
+}
+
 TEST(secured_gate, whoever_is_dialled_and_proves_another_name_is_left_and_dialled_again) {
   const some_authority authority;
   logged_gate c{secured("c", authority.issue("c"))};

@@ -362,13 +362,19 @@ struct lonely_links {
   local_links_actor there = system.spawn<caf::detached>(links, options());
 
   links_options options() const {
-    gate_calls calls{[](uint64_t, const verdict&) {},
-                     [](uint64_t, const std::string&) {},
-                     [](const std::string&) {},
-                     [names = dialled](const std::string& name) { names->push_back(name); },
-                     [](uint64_t) {},
-                     [](const verdict&) {}};
-    return {test::three_nodes(), "b", std::move(calls), observer};
+    gate_calls calls{
+      [](uint64_t, const verdict&) {},
+      [](uint64_t, const std::string&) {},
+      [](const std::string&) {},
+      [names = dialled](const std::string& name, const endpoint& where) {
+        names->push_back(name + " at " + to_string(where));
+      },
+      [names = dialled](const std::string& name) { names->push_back("not " + name); },
+      [](uint64_t) {},
+      [](const verdict&) {}};
+    auto plan = test::three_nodes();
+    plan.join.emplace();
+    return {plan, "b", std::move(calls), observer};
   }
 };
 
@@ -376,11 +382,14 @@ TEST(links, who_is_said_to_be_there_is_dialled_now) {
   lonely_links x;
   {
     caf::scoped_actor director{x.system};
-    director->send(x.there, atom::join_v, std::string{"a"});
+    // Of nodes that no file lists only the director's process may speak, and c dials b.
+    for (const std::string name : {"a", "b", "c", "x"})
+      director->send(x.there, atom::join_v, name, std::string{"127.0.0.1:7"});
+    director->send(x.there, atom::leave_v, std::string{"x"});
     director->request(x.there, std::chrono::seconds{30}, caf::ping_atom_v)
       .receive([](caf::pong_atom) {},
                [](const caf::error& why) { ADD_FAILURE() << to_string(why); });
-    EXPECT_EQ(*x.dialled, std::vector<std::string>{"a"});
+    EXPECT_EQ(*x.dialled, std::vector<std::string>{"a at 127.0.0.1:0"});
     director->send_exit(x.there, caf::exit_reason::user_shutdown);
     director->send_exit(x.observer, caf::exit_reason::user_shutdown);
   }

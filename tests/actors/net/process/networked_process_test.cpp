@@ -292,21 +292,67 @@ TEST(networked_process, of_a_run_that_is_over_nobody_is_waited_for_in_vain) {
   EXPECT_LT(moment::clock::now() - begin, milliseconds{5'000});
 }
 
-TEST(networked_process, a_spare_takes_over_slices_and_then_spans) {
-  const auto x = long_job();
-  auto cluster = started(
-    x, plan_of({bringing(1, 1), bringing(1, 0), bringing(1, 1), bringing(0, 0), bringing(0, 0)}));
+// Processes that the plan does not list.
+
+cluster_plan open_plan(std::vector<cluster_node> nodes, size_t max_nodes) {
+  auto plan = plan_of(std::move(nodes));
+  plan.join = cluster_join{"join", "127.0.0.1:0", 1, 1};
+  plan.max_nodes = max_nodes;
+  return plan;
+}
+
+/// A process that is not in the plan, started.
+std::unique_ptr<test::test_node> joined(const test_cluster& cluster, const std::string& name) {
+  auto result = std::make_unique<test::test_node>(cluster.options_of_joiner(name));
+  result->begin();
+  return result;
+}
+
+/// Trains until it is stopped; then these are the bits of one process up to that version.
+job endless_job() {
+  auto x = small_job();
+  x.training.epochs = 1'000'000;
+  x.training.evaluate_every = 1'000;
+  return x;
+}
+
+networked_end stopped_as_alone(test_cluster& cluster) {
+  cluster[0].stop();
+  auto end = cluster[0].end();
+  auto shorter = endless_job();
+  shorter.training.steps = end.training->summary.steps;
+  EXPECT_EQ(parameters_of(end), alone(shorter));
+  return end;
+}
+
+TEST(networked_process, others_join_and_take_over_slices_and_then_spans) {
+  auto cluster = started(endless_job(), open_plan({bringing(1, 1), bringing(1, 1)}, 4));
   wait_for_version(cluster[0], 20);
+  const auto one = joined(cluster, "y");
+  const auto two = joined(cluster, "x"); // y dials it
+  EXPECT_TRUE(says(*one, "linked with x") && says(*one, "computes"));
+  EXPECT_TRUE(says(*two, "linked with b") && says(*two, "computes"));
   cluster[1].leave();
-  wait_for_version(cluster[0], 50);
-  cluster[2].leave();
-  const auto end = cluster[0].end();
-  EXPECT_EQ(parameters_of(end), alone(x));
-  EXPECT_EQ(end.training->summary.replicas_lost, 2u);
-  EXPECT_EQ(end.training->summary.rollbacks, 1u);
-  EXPECT_EQ(end.training->summary.samples_by_replica.size(), 3u) << "as many as at the beginning";
-  EXPECT_EQ(cluster[3].end().reason, "finished");
-  EXPECT_EQ(cluster[4].end().reason, "finished");
+  EXPECT_TRUE(says(*one, "keeps parameters") || says(*two, "keeps parameters"));
+  const auto end = stopped_as_alone(cluster);
+  EXPECT_EQ(end.training->summary.joins, 2u);
+  EXPECT_EQ(end.training->summary.nodes, 4u);
+  EXPECT_EQ(one->end().reason, "finished");
+  EXPECT_EQ(two->end().reason, "finished");
+}
+
+TEST(networked_process, no_more_of_them_take_part_than_may) {
+  auto cluster = started(endless_job(), open_plan({bringing(1, 1)}, 2));
+  wait_for_version(cluster[0], 20);
+  const auto one = joined(cluster, "x");
+  EXPECT_TRUE(says(*one, "computes"));
+  const auto two = joined(cluster, "y");
+  EXPECT_TRUE(says(*two, "a cannot be reached: as many nodes are here as may be (max_nodes = 2)"));
+  EXPECT_TRUE(says(cluster[0], "y may not join yet: as many nodes are here"));
+  one->leave();
+  EXPECT_TRUE(says(*two, "computes")) << "there is room";
+  stopped_as_alone(cluster);
+  EXPECT_EQ(two->end().reason, "finished");
 }
 
 TEST(networked_process, a_port_in_use_is_named) {
