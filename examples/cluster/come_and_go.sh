@@ -18,12 +18,14 @@ troupe=${TROUPE:-build/bin/troupe}
 folder=$(mktemp -d)
 trap 'kill -9 $main $red $blue 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
 main='' red='' blue=''
-port=$((20000 + $$ % 10000))
+# At a port of its own.
+sed -e "s/:7400/:$((20000 + $$ % 10000))/" -e "s|\.\./digits|$PWD/examples/digits|" examples/cluster/elastic.toml \
+  >"$folder/elastic.toml"
 
 # A node of the cluster; more than anybody waits for.
 node() {
-  exec "$troupe" node examples/cluster/elastic.toml --name "$1" --address "main=127.0.0.1:$port" \
-    --set training.epochs=1000000 --set "output.directory=$folder/cluster" --json >"$folder/$1.json" 2>"$folder/$1"
+  exec "$troupe" node "$folder/elastic.toml" --name "$1" --json --set training.epochs=1000000 \
+    --set "output.directory=$folder/cluster" >"$folder/$1.json" 2>"$folder/$1"
 }
 # Until the node has said so, as a pattern.
 wait_for() {
@@ -31,7 +33,7 @@ wait_for() {
     grep -q "$2" "$folder/$1" 2>/dev/null && return
     sleep 0.1
   done
-  cat "$folder"/main "$folder/$1"
+  tail -n 20 "$folder/main" "$folder/$1"
   exit 1
 }
 # One value out of a result.
