@@ -88,7 +88,7 @@ std::optional<node_rank> find_rank(const environment& variables, const std::stri
   return std::nullopt;
 }
 
-std::string choose_node(const cluster_plan& plan, const std::string& name, const std::string& host,
+std::string choose_name(const cluster_plan& plan, const std::string& name, const std::string& host,
                         const std::optional<node_rank>& rank) {
   const auto names = names_of(plan);
   if (name.empty()) {
@@ -124,6 +124,11 @@ size_t take_node(loaded_cluster& cluster, const std::string& name) {
   if (cluster.tls)
     cluster.tls->credentials.push_back(cluster.tls->of_joiners);
   return plan.nodes.size() - 1;
+}
+
+size_t choose_node(loaded_cluster& cluster, const std::string& name, const std::string& host,
+                   const std::optional<node_rank>& rank) {
+  return take_node(cluster, choose_name(cluster.plan, name, host, rank));
 }
 
 void expect_ports(const loaded_cluster& cluster) {

@@ -38,11 +38,15 @@ std::optional<node_rank> find_rank(const environment& variables, const std::stri
 /// a rank: this machine's (`host`, its domain left out). Where a cluster lets others join it may be one that the file does
 /// not list: a rank behind all nodes gives "join-RANK", and a host with a name that no node may have "join-" and digits.
 /// Else throws failure(usage) with the names there are, or the closest one.
-std::string choose_node(const cluster_plan& plan, const std::string& name, const std::string& host,
+std::string choose_name(const cluster_plan& plan, const std::string& name, const std::string& host,
                         const std::optional<node_rank>& rank = {});
 
 /// Index of the node of this name; one that the file does not list is added, with what [join] says.
 size_t take_node(loaded_cluster& cluster, const std::string& name);
+
+/// The index of the node that this process is, from both.
+size_t choose_node(loaded_cluster& cluster, const std::string& name, const std::string& host,
+                   const std::optional<node_rank>& rank = {});
 
 /// Nodes that are started one by one cannot pick ports: the others would not know them. Throws
 /// job_errors with the place of every address that has none.

@@ -41,8 +41,7 @@ chosen_node choose(const node_arguments& arguments) {
   const auto variables = process_environment();
   result.cluster = load_cluster(arguments.run.job_file, arguments.run.sets, variables);
   const auto rank = arguments.name.empty() ? find_rank(variables, host_name()) : std::nullopt;
-  result.index =
-    take_node(result.cluster, choose_node(result.cluster.plan, arguments.name, host_name(), rank));
+  result.index = choose_node(result.cluster, arguments.name, host_name(), rank);
   apply_addresses(result.cluster.plan, arguments.addresses);
   expect_ports(result.cluster);
   result.tls = checked_tls_of(result.cluster, result.index);

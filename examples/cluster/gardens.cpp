@@ -64,7 +64,7 @@ bool is_learned(caf::scoped_actor& self, const coordinator_actor& main, const mo
   return right * 100 > 95 * flowers.row_count;
 }
 
-void run(const loaded_cluster& file, const std::string& own) {
+void run(loaded_cluster file, const std::string& own) {
   const auto& nodes = file.plan.nodes;
   const bool is_alone = own.empty();
   const bool has_main = is_alone || own == nodes[director_of(file.plan)].name;
@@ -77,8 +77,8 @@ void run(const loaded_cluster& file, const std::string& own) {
   const std::shared_ptr<const model> network = make_model(job, shape_of(*data));
   std::optional<networked_names> here;
   if (!is_alone)
-    here.emplace(system, networked_names_options{
-                           file.plan, own, tls_of(file, choose_node(file.plan, own, "", {}))});
+    here.emplace(system,
+                 networked_names_options{file.plan, own, tls_of(file, choose_node(file, own, ""))});
   coordinator_actor main;
   if (has_main) {
     auto options = coordinator_of_job(job, *network);

@@ -31,24 +31,24 @@ uint16_t port_of(const std::string& address) {
 
 TEST(node_choice, node_is_the_one_that_was_named) {
   const auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
-  EXPECT_EQ(choose_node(plan, "w1", "w0"), "w1");
+  EXPECT_EQ(choose_name(plan, "w1", "w0"), "w1");
 }
 
 TEST(node_choice, without_a_name_it_is_the_one_called_as_the_machine) {
   const auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
-  EXPECT_EQ(choose_node(plan, "", "w1"), "w1");
-  EXPECT_EQ(choose_node(plan, "", "w1.example.com"), "w1");
-  const auto error = test::failure_of([&] { choose_node(plan, "", "other"); });
+  EXPECT_EQ(choose_name(plan, "", "w1"), "w1");
+  EXPECT_EQ(choose_name(plan, "", "w1.example.com"), "w1");
+  const auto error = test::failure_of([&] { choose_name(plan, "", "other"); });
   EXPECT_EQ(error.code(), failure_code::usage);
   EXPECT_EQ(error.hint(), "add --name and one of: w0, w1");
 }
 
 TEST(node_choice, without_a_name_the_rank_counts_more_than_the_machine) {
   const auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
-  EXPECT_EQ(choose_node(plan, "", "w0", node_rank{1, "PMI_RANK"}), "w1");
-  EXPECT_EQ(choose_node(plan, "w0", "w1", node_rank{1, "PMI_RANK"}), "w0") << "a name counts most";
+  EXPECT_EQ(choose_name(plan, "", "w0", node_rank{1, "PMI_RANK"}), "w1");
+  EXPECT_EQ(choose_name(plan, "w0", "w1", node_rank{1, "PMI_RANK"}), "w0") << "a name counts most";
   const auto error = test::failure_of([&] {
-    choose_node(plan, "", "w0", node_rank{2, "PMI_RANK"});
+    choose_name(plan, "", "w0", node_rank{2, "PMI_RANK"});
   });
   EXPECT_EQ(error.code(), failure_code::usage);
   EXPECT_EQ(error.where(), "PMI_RANK");
@@ -58,15 +58,15 @@ TEST(node_choice, without_a_name_the_rank_counts_more_than_the_machine) {
 TEST(node_choice, where_others_may_join_a_name_need_not_be_listed) {
   auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
   plan.join.emplace();
-  EXPECT_EQ(choose_node(plan, "x", "w0"), "x");
-  EXPECT_EQ(choose_node(plan, "", "w0.example.com"), "w0");
-  EXPECT_EQ(choose_node(plan, "", "pod-7f.example.com"), "pod-7f");
-  EXPECT_EQ(choose_node(plan, "", "w0", node_rank{1, "PMI_RANK"}), "w1");
-  EXPECT_EQ(choose_node(plan, "", "w0", node_rank{5, "PMI_RANK"}), "join-5");
-  const auto drawn = choose_node(plan, "", "NO NAME");
+  EXPECT_EQ(choose_name(plan, "x", "w0"), "x");
+  EXPECT_EQ(choose_name(plan, "", "w0.example.com"), "w0");
+  EXPECT_EQ(choose_name(plan, "", "pod-7f.example.com"), "pod-7f");
+  EXPECT_EQ(choose_name(plan, "", "w0", node_rank{1, "PMI_RANK"}), "w1");
+  EXPECT_EQ(choose_name(plan, "", "w0", node_rank{5, "PMI_RANK"}), "join-5");
+  const auto drawn = choose_name(plan, "", "NO NAME");
   EXPECT_EQ(drawn.substr(0, 5), "join-");
   EXPECT_TRUE(is_node_name(drawn)) << drawn;
-  const auto error = test::failure_of([&] { choose_node(plan, "No Name", "w0"); });
+  const auto error = test::failure_of([&] { choose_name(plan, "No Name", "w0"); });
   EXPECT_EQ(error.code(), failure_code::usage);
   EXPECT_EQ(error.reason(), "'No Name' is no name for a node");
 }
@@ -123,10 +123,10 @@ TEST(node_rank, what_is_no_number_is_refused_by_the_variables_name) {
 TEST(node_choice, unknown_names_are_refused_with_a_suggestion) {
   auto plan = plan_of({"127.0.0.1:1", "127.0.0.1:2"});
   plan.nodes[1].name = "worker";
-  const auto near = test::failure_of([&] { choose_node(plan, "wroker", "w0"); });
+  const auto near = test::failure_of([&] { choose_name(plan, "wroker", "w0"); });
   EXPECT_EQ(near.code(), failure_code::usage);
   EXPECT_EQ(near.hint(), "did you mean 'worker'?");
-  EXPECT_EQ(test::failure_of([&] { choose_node(plan, "elephant", "w0"); }).hint(),
+  EXPECT_EQ(test::failure_of([&] { choose_name(plan, "elephant", "w0"); }).hint(),
             "use one of: w0, worker");
 }
 
