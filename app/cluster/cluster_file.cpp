@@ -659,6 +659,7 @@ std::string cluster_text(const loaded_cluster& x) {
   result += "\n[recovery]\ncopies = " + toml_text(uint64_t{recovery.copies}) + "\n";
   if (recovery.copy_every)
     result += "copy_every = " + toml_text(*recovery.copy_every) + "\n";
+  result += "director_pauses = " + toml_text(recovery.director_pauses) + "\n";
   for (size_t i = 0; i < x.plan.nodes.size(); ++i)
     result += node_text(x, i);
   return result;

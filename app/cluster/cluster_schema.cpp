@@ -225,6 +225,9 @@ cluster_keys make_cluster_schema() {
   recovery.add("copy_every", &cluster_recovery::copy_every, within(1, UINT32_MAX),
                {"steps from one copy to the next; at most twice as many are undone",
                 "so many that copies are a twentieth of what is sent"});
+  recovery.add("director_pauses", &cluster_recovery::director_pauses,
+               "a director that is asked to end stops training at a step, and the others wait "
+               "timeouts.join for one that goes on there, with --resume; else they end with it");
   return out;
 }
 

@@ -156,10 +156,6 @@ verdict admit_name(const process_facts& peer, const std::string& dialled_name) {
           refusal_code::unavailable};
 }
 
-verdict nothing_differs() {
-  return {verdict_kind::later, "nothing differs", refusal_code::unavailable};
-}
-
 verdict admit_proof(const std::string& name, const std::vector<std::string>& proven,
                     const cluster_plan& plan) {
   const auto& wanted = plan.proof_name(name);

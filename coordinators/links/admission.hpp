@@ -25,20 +25,19 @@ inline constexpr uint64_t protocol_number = 21;
 /// What a process sends of itself before anything else.
 struct process_facts {
   uint64_t protocol = protocol_number;
-  std::string version;        ///< of the program
-  std::string node;           ///< its name in the plan
-  uint64_t incarnation = 0;   ///< random, drawn for each connection
-  bool is_director = false;   ///< the director is in this process
-  std::string data;           ///< the rows as they were read; this and the next three in words
-  std::string job;            ///< what determines version v + 1 from version v
-  std::string cluster;        ///< of the plan, what all must have in common: `cluster_words`
-  std::string directive;      ///< lengths and intervals that all must have in common
-  std::string arithmetic;     ///< its name, or what is wrong with the process's
-  uint64_t term = 0;          ///< the highest it knows of
-  std::string process;        ///< which the actor system takes it for
-  uint64_t life = 0;          ///< random, drawn when the process starts
-  uint64_t carrier = 0;       ///< it brings the carrier with this token to a link; 0: a link
-  bool only_compares = false; ///< it asks whether both would go on, and opens nothing
+  std::string version;      ///< of the program
+  std::string node;         ///< its name in the plan
+  uint64_t incarnation = 0; ///< random, drawn for each connection
+  bool is_director = false; ///< the director is in this process
+  std::string data;         ///< the rows as they were read; this and the next three in words
+  std::string job;          ///< what determines version v + 1 from version v
+  std::string cluster;      ///< of the plan, what all must have in common: `cluster_words`
+  std::string directive;    ///< lengths and intervals that all must have in common
+  std::string arithmetic;   ///< its name, or what is wrong with the process's
+  uint64_t term = 0;        ///< the highest it knows of
+  std::string process;      ///< which the actor system takes it for
+  uint64_t life = 0;        ///< random, drawn when the process starts
+  uint64_t carrier = 0;     ///< it brings the carrier with this token to a link; 0: a link
   /// "host:port", where others dial a node that no file lists; ":port": on the host that it comes from.
   std::string address = {};
   std::string kinds = {}; ///< what the application's own kinds compute (`kind_words`), if any
@@ -72,9 +71,6 @@ verdict admit(const process_facts& mine, const process_facts& peer, const cluste
 /// Whether the process that answered the dial of `dialled_name` has that name. If not, that is the
 /// fault of neither: an address has changed hands, and the right process may come back (later).
 verdict admit_name(const process_facts& peer, const std::string& dialled_name);
-
-/// The verdict for a peer that only compares, when nothing differs.
-verdict nothing_differs();
 
 /// Whether a process proves that it is `name` with a certificate for `proven`, the DNS names in it. A node that no file
 /// lists proves the one name of all that may join, and no name of the file is proven so.

@@ -1,7 +1,7 @@
 // The plan of a cluster: its processes and what each is to bring, as the cluster file says it.
 //
-// The order matters twice: of two processes the later one dials the earlier one, and views keep
-// this order. The plan decides placement only, never the trained bits.
+// The order matters twice: of two processes the later one dials the earlier one, but the director is dialled by all; and
+// views keep this order. The plan decides placement only, never the trained bits.
 //
 // A cluster may take in nodes that its file does not list ([join]). Such a node adds itself to its own plan, last; the
 // plans of all others have the listed ones alone.
@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace troupe {
@@ -51,6 +51,8 @@ struct cluster_recovery {
   size_t copies = 1; ///< of each span
   std::optional<uint64_t> copy_every =
     {}; ///< steps; absent: copies are a twentieth of what is sent
+  bool director_pauses =
+    false; ///< asked to end it says no farewell: the others wait for its next life
 
   friend bool operator==(const cluster_recovery&, const cluster_recovery&) = default;
 };
@@ -105,11 +107,14 @@ struct cluster_plan {
   /// Of them those that no file lists.
   size_t joiner_count_max() const { return node_count_max() - listed_count(); }
 
-  /// Of two nodes the later one dials. Listed ones are in order of the file, and before all others.
+  /// Of two nodes the later one dials: all dial the director, listed ones those before them in the file, and all others
+  /// these, and those with earlier names.
   bool is_before(const std::string& a, const std::string& b) const {
     const auto place = [this](const std::string& name) {
-      return std::pair{lists(name) ? *find(name) : nodes.size(),
-                       lists(name) ? std::string{} : name};
+      const auto found = lists(name) ? *find(name) : nodes.size();
+      const bool is_listed = found < nodes.size();
+      return std::tuple{!is_listed || !nodes[found].is_director, found,
+                        is_listed ? std::string{} : name};
     };
     return place(a) < place(b);
   }

@@ -138,7 +138,7 @@ class StrangersAtARunningCluster(EqualRuns):
         line = {"troupe": PROTOCOL, "version": "0.1.0", "node": "right", "job": "0", "data": "0",
                 "cluster": "0", "arithmetic": "0", "directive": "0", "process": "0", "incarnation": 1,
                 "term": 0, "life": 1, "carrier": 0, "director": False,
-                "only_compares": False, **changes}
+                "address": "", **changes}
         port = int(self.nodes[0].address.rsplit(":", 1)[1])
         with socket.create_connection(("127.0.0.1", port), timeout=HANG) as stranger:
             stranger.sendall(hello_of(line))

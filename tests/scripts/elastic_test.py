@@ -116,6 +116,28 @@ class Elastic(EqualRuns):
             self.go_on(cluster)
             self.stopped_as_alone(cluster)
 
+    def test_a_director_that_is_asked_to_end_pauses_the_run(self):
+        """The others wait for its next life, which goes on where they stood."""
+        with self.cluster(4, join=60, more="[recovery]\ndirector_pauses = true\n") as cluster:
+            self.assertTrue(cluster.wait_for_epoch(3), cluster.messages())
+            self.join(cluster, "pod-a")
+            self.wait_for(cluster, lambda here: here.get("pod-a", {}).get("slices", 0) > 0)
+            for life in range(2):
+                paused = cluster.director()
+                paused.signal(signal.SIGTERM)
+                stopped = json.loads(paused.end(HANG))
+                self.assertEqual((paused.process.returncode, stopped["lives"]), (128 + signal.SIGTERM, life + 1))
+                self.assertTrue(all(cluster.processes[name].is_running() for name in ("left", "pod-a")))
+                cluster.start(DIRECTOR, "--resume")
+                self.go_on(cluster)
+                version = f"training starts from version {stopped['steps']}"
+                self.assertTrue(cluster.director().said(version), cluster.messages())
+            cluster.director().signal(signal.SIGTERM)
+            last = json.loads(cluster.director().end(HANG))
+            self.assertEqual((last["lives"], last["steps_again"], last["rollbacks"]), (3, 0, 0))
+            alone = trained_alone(JOB, [f"training.epochs={ENDLESS}", f"training.steps={last['steps']}"])
+            self.assertEqual(last["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
+
     def test_a_run_that_needs_more_nodes_than_are_listed_waits_for_them(self):
         text = self.text(4, join=60).replace("min_nodes = 1", "min_nodes = 3")
         with Cluster(text, self.nodes, folder=self.folder) as cluster:

@@ -155,8 +155,11 @@ public:
     return *nodes_[index];
   }
   void start_all() {
-    for (size_t i = 0; i < nodes_.size(); ++i)
-      start(i);
+    const auto leads = [this](size_t i) { return plan_.nodes[i].is_director; };
+    for (const bool is_director : {true, false}) // all others dial it
+      for (size_t i = 0; i < nodes_.size(); ++i)
+        if (leads(i) == is_director)
+          start(i);
   }
 
   test_node& operator[](size_t index) { return *nodes_[index]; }

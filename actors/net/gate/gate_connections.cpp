@@ -80,7 +80,6 @@ void gate_loop::greet(connection& x) const {
   facts.incarnation = random_number();
   if (x.dialled) {
     const auto& target = dials_[*x.dialled].target;
-    facts.only_compares = target.only_compares;
     facts.carrier = dials_[*x.dialled].carrier;
     x.hello.emplace(facts, options_.plan, target.name);
   } else {
@@ -353,16 +352,9 @@ void gate_loop::conclude(uint64_t ticket, const verdict& given, moment now) {
     if (!peer || peer->carrier == 0)
       tell_refusal(x, peer ? peer->node : std::string{}, outcome, now);
   } else if (x.dialled) {
-    auto& dialled = dials_[*x.dialled];
     if (x.hello && x.hello->peer()) // the process was there: try no other address
-      dialled.addresses.clear();
-    if (outcome == nothing_differs() && dialled.is_linked)
-      dialled.clock.give_up();
-    else if (outcome ==
-             nothing_differs()) // until it dials: it may have been started again meanwhile
-      dialled.clock.on_lost(now + options_.dial_delay_max);
-    else
-      fail_dial(*x.dialled, outcome.reason, now);
+      dials_[*x.dialled].addresses.clear();
+    fail_dial(*x.dialled, outcome.reason, now);
   }
   x.linger(now);
 }

@@ -179,9 +179,8 @@ void gate_loop::fail_dial(size_t index, const std::string& why, moment now) {
 // Each name has one dial for links, and one for carriers after the first of these.
 void gate_loop::on_dial_again(const std::string& name, uint64_t carrier) {
   const auto of_name = [&](bool carries) {
-    return std::ranges::find_if(dials_, [&](const dial& x) {
-      return x.target.name == name && !x.target.only_compares && (x.carrier != 0) == carries;
-    });
+    return std::ranges::find_if(
+      dials_, [&](const dial& x) { return x.target.name == name && (x.carrier != 0) == carries; });
   };
   if (carrier == 0) {
     for (auto& x : dials_)
@@ -215,7 +214,7 @@ void gate_loop::on_there(const dial_target& who) {
   for (auto& x : dials_) {
     if (x.target.name != who.name)
       continue;
-    is_known = is_known || !x.target.only_compares;
+    is_known = true;
     x.target.where = who.where;
     if (std::exchange(x.is_gone, false))
       x.clock = dial_for(who).clock;

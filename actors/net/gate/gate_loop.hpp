@@ -78,7 +78,7 @@ private:
     std::vector<socket_address> addresses; ///< of this attempt, those not tried yet
     std::string problem;                   ///< why the last one failed
     uint64_t carrier = 0;                  ///< its token; 0: dialled for a link
-    bool is_linked = false;                ///< a link with the name is open: nothing to compare
+    bool is_linked = false;                ///< a link with the name is open
     bool is_gone = false;                  ///< not to be dialled until it is there again
   };
   using connection = gate_connection;

@@ -22,9 +22,6 @@ namespace troupe {
 struct dial_target {
   std::string name;
   endpoint where;
-  /// The other process should dial, so this dial only asks whether both would go on with each
-  /// other. Without it two processes with different plans could each wait for the other to dial.
-  bool only_compares = false;
 };
 
 struct gate_options {

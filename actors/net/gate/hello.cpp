@@ -53,7 +53,6 @@ struct truth_field {
 };
 constexpr std::array truth_fields{
   truth_field{"director", &process_facts::is_director},
-  truth_field{"only_compares", &process_facts::only_compares},
 };
 
 constexpr std::array verdict_names{std::pair{verdict_kind::admitted, "admitted"},
@@ -279,8 +278,6 @@ void greeting::on_accepted_hello(const hello_line& line) {
   const auto found = or_over(admit(mine_, *peer_, plan_));
   if (!found.is_admitted())
     on_answer(found);
-  else if (peer_->only_compares)
-    on_answer(nothing_differs());
 }
 
 void greeting::on_dialled_hello(const hello_line& line) {
@@ -293,7 +290,7 @@ void greeting::on_dialled_hello(const hello_line& line) {
   peer_ = line.facts;
   if (!line.answer->is_admitted())
     return end(*line.answer);
-  const auto found = mine_.only_compares ? nothing_differs() : or_over(admit(mine_, *peer_, plan_));
+  const auto found = or_over(admit(mine_, *peer_, plan_));
   output_ += write_hello({std::nullopt, found});
   end(found);
 }

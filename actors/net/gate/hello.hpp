@@ -23,9 +23,6 @@
 // A line has a checksum ("check": the CRC-32 of the line without it, keys in order, no blanks), so
 // that a flipped bit never makes it another hello. An answer alone needs no checksum.
 //
-// A process that only compares states so in its facts. The answer names the difference, or states
-// that nothing differs.
-//
 // The lines are made and read here; `greeting` is the exchange as a state machine without sockets:
 // bytes in, bytes out.
 

@@ -458,6 +458,8 @@ networked_end networked_process::parts::wait_for_director() {
   }
   auto result = result_here();
   keep(result);
+  if (stop_sent && options.checkpoints && options.cluster.recovery.director_pauses)
+    return {std::move(result), "paused"}; // the others wait for its next life
   say_goodbye(0, "finished");
   return {std::move(result), "finished"};
 }

@@ -154,16 +154,10 @@ gate_options gate_options_of(const std::string& process, const networked_options
   result.dial_delay_max = longest_dial_delay(x.cluster.timeouts.lost_after);
   result.listen = parse_endpoint(here.listen.empty() ? here.address : here.listen);
   for (const auto& node : x.cluster.nodes) {
-    if (node.name == x.own_name || !node.is_listed)
-      continue;
     // Of the others the director tells a node that no file lists.
-    const bool is_earlier =
-      here.is_listed ? x.cluster.is_before(node.name, x.own_name) : node.is_director;
-    const auto where = parse_endpoint(node.address);
-    if (is_earlier)
-      result.dials.push_back({node.name, where});
-    else if (node.is_director && where.port != 0)
-      result.dials.push_back({node.name, where, true});
+    const bool is_known = node.is_listed && (here.is_listed || node.is_director);
+    if (is_known && x.cluster.is_before(node.name, x.own_name))
+      result.dials.push_back({node.name, parse_endpoint(node.address)});
   }
   return result;
 }

@@ -27,9 +27,8 @@ void expect_sound(const cluster_plan& plan);
 /// place.
 networked_options with_placed_server(networked_options options);
 
-/// The gate's options; `process` is the actor system's name of this process. Of two nodes the later
-/// one in the plan dials the earlier one. A node before the director still asks it whether anything
-/// differs: with plans in different orders each could wait for the other to dial.
+/// The gate's options; `process` is the actor system's name of this process. It dials those before it in the plan
+/// (cluster_plan.hpp); one that no file lists the director alone, which tells it of the others.
 gate_options gate_options_of(const std::string& process, const networked_options& x);
 
 /// The options of the process's carriers; their own connections are dialled through its gate.

@@ -248,7 +248,7 @@ TEST_F(cluster_file, nodes_that_make_no_cluster_are_told_at_their_place) {
      {"8:1: one late heartbeat of 3s would count as a loss after 5s; make lost_after at least "
       "twice the heartbeat"}},
     {good + "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\nreplicas = 0\nshards = 0\n",
-     {"7:3: a node without replicas and shards has nothing to do; give it some; or leave it out, "
+     {"7:1: a node without replicas and shards has nothing to do; give it some; or leave it out, "
       "and add [join]: others may come then as they like"}},
     {many, {"3:3: 1025 nodes, a cluster has at most 1024; give each node more replicas"}},
   };
@@ -302,12 +302,12 @@ TEST_F(cluster_file, what_says_who_may_join_must_fit) {
     {"max_nodes = 4\n" + good + "[join]\nlisten = \"0.0.0.0:0\"\n",
      {"9:1: others can reach a node that listens on 0.0.0.0:0, and nothing proves who joins; add "
       "[tls] with ca = \"...\", or insecure = true in a network you trust"}},
-    {"max_nodes = 4\n[data]\n[training]\n" + main_node + "data = \"a.csv\"\n[join]\n",
-     {"8:2: [join] in a cluster whose nodes have rows of their own; list every node, as the table "
+    {"max_nodes = 4\n[model]\nloss = \"squared\"\n" + main_node + "data = \"a.csv\"\n[join]\n",
+     {"9:2: [join] in a cluster whose nodes have rows of their own; list every node, as the table "
       "of "
       "rows is agreed on before training"}},
     {"max_nodes = 4\n" + good + "[join]\naddress = \"127.0.0.1:1\"\n",
-     {"9:1: unknown key 'join.address'; known are accepts, listen, replicas, shards"}},
+     {"9:1: unknown key 'join.address'; 'troupe config keys' lists every key"}},
   };
   for (const auto& [text, expected] : files)
     EXPECT_EQ(errors(text), expected) << text;

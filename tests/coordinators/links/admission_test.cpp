@@ -200,6 +200,11 @@ TEST(cluster_plan, the_later_one_dials) {
   EXPECT_TRUE(plan.is_before("c", "aa")) << "a listed one comes before any other";
   EXPECT_TRUE(plan.is_before("x", "y"));
   EXPECT_FALSE(plan.is_before("y", "x"));
+  auto last = three_nodes();
+  std::swap(last.nodes[0], last.nodes[2]);
+  EXPECT_TRUE(last.is_before("a", "c")) << "all dial the director";
+  EXPECT_FALSE(last.is_before("c", "a"));
+  EXPECT_TRUE(last.is_before("c", "b"));
 }
 
 TEST(admission, my_own_name_is_in_use) {

@@ -294,7 +294,7 @@ class Hangs(CommandTest):
                 one.sendall(hello_of({
                     "troupe": 1, "version": "0.1.0", "node": "right", "job": "0", "data": "0", "cluster": "0",
                     "arithmetic": "0", "directive": "0", "process": "0", "incarnation": 1, "term": 0, "life": 1,
-                    "director": False, "only_compares": False}))
+                    "director": False, "address": ""}))
                 one.recv(4096)
                 self.expect(cluster, "missing", "right", "right and main differ in their protocol: 1 and")
 

@@ -138,35 +138,6 @@ TEST(gate, who_finds_the_wrong_process_tries_again_and_refuses_nobody) {
   EXPECT_FALSE(c.log.next<refused_news>(milliseconds{0}));
 }
 
-TEST(gate, who_only_compares_opens_nothing) {
-  logged_gate a{options_of("a")};
-  auto options = dialling("b", "a", a.door.port());
-  options.dials[0].only_compares = true;
-  logged_gate b{options};
-  EXPECT_FALSE(b.log.next<failing_news>(milliseconds{200})) << "all is well";
-  EXPECT_FALSE(a.log.next<opened_news>(milliseconds{0}));
-  EXPECT_FALSE(a.log.next<candidate_news>(milliseconds{0}));
-  options.facts.cluster = "another file";
-  logged_gate other{options};
-  EXPECT_EQ(other.log.next<refused_news>()->what.why.code, refusal_code::mismatch);
-  EXPECT_EQ(a.log.next<refused_news>()->what.peer, "b");
-}
-
-TEST(gate, who_only_compares_asks_again_while_there_is_no_link) {
-  logged_gate a{options_of("a")};
-  auto options = dialling("b", "a", a.door.port());
-  options.dials[0].only_compares = true;
-  logged_gate b{options};
-  EXPECT_FALSE(b.log.next<refused_news>(milliseconds{200})) << "nothing differs";
-  options.facts.cluster = "another file"; // there is nothing to compare yet
-  logged_gate other{options};
-  EXPECT_EQ(other.log.next<refused_news>()->what.why.code, refusal_code::mismatch);
-  a.door.close(agree_on_rows_first()); // as a process does that was started again
-  EXPECT_EQ(b.log.next<refused_news>()->what.why, agree_on_rows_first());
-  logged_gate late{options};
-  EXPECT_EQ(late.log.next<refused_news>()->what.why, agree_on_rows_first());
-}
-
 TEST(gate, whoever_goes_on_talking_after_a_refusal_is_not_read_for_long) {
   logged_gate a{options_of("a")};
   const raw_client stranger{a.door.port()};

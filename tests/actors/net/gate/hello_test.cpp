@@ -35,7 +35,7 @@ TEST(hello, a_line_that_lacks_a_fact_is_none) {
   const auto text = write_hello({facts_of("b"), {}});
   for (const auto* key :
        {"node", "incarnation", "director", "job", "data", "cluster", "arithmetic", "directive",
-        "term", "process", "life", "carrier", "only_compares", "version"}) {
+        "term", "process", "life", "carrier", "address", "version"}) {
     auto lacking = text.substr(0, text.size() - 1);
     lacking.replace(lacking.find('"' + std::string{key} + '"'), 2, "\"_");
     EXPECT_FALSE(read_hello(lacking)) << key;
@@ -197,32 +197,6 @@ TEST(greeting, what_another_process_says_at_an_address_is_not_believed) {
   a.on_bytes(write_hello({facts_of("c"), run_is_over("the run is finished")}));
   ASSERT_EQ(a.state(), greeting::phase::over);
   EXPECT_EQ(a.outcome().kind, verdict_kind::later);
-}
-
-TEST(greeting, who_only_compares_hears_what_differs_or_that_nothing_does) {
-  auto facts = facts_of("b");
-  facts.only_compares = true;
-  greeting a{facts_of("a"), three_nodes()};
-  greeting b{facts, three_nodes(), "a"};
-  carry(b, a);
-  EXPECT_EQ(a.state(), greeting::phase::over) << "its name is nobody's concern";
-  carry(a, b);
-  EXPECT_EQ(b.outcome(), nothing_differs());
-  facts.cluster = "replicas of node b = 12";
-  greeting again{facts_of("a"), three_nodes()};
-  greeting other{facts, three_nodes(), "a"};
-  carry(other, again);
-  carry(again, other);
-  EXPECT_EQ(other.outcome().code, refusal_code::mismatch);
-  EXPECT_EQ(other.outcome().kind, verdict_kind::refused);
-}
-
-TEST(greeting, who_only_compares_opens_nothing_whatever_it_hears) {
-  auto facts = facts_of("b");
-  facts.only_compares = true;
-  greeting b{facts, three_nodes(), "a"};
-  b.on_bytes(write_hello({facts_of("a"), verdict{}}));
-  EXPECT_FALSE(b.outcome().is_admitted());
 }
 
 TEST(greeting, whoever_is_no_process_of_ours_is_quoted_to_who_dialled_it) {

@@ -99,7 +99,7 @@ TEST(networked_process, dedicated_servers_train_the_bits_of_one) {
   EXPECT_EQ(cluster[2].end().reason, "finished");
 }
 
-TEST(networked_process, a_director_that_dials_trains_the_bits_of_one) {
+TEST(networked_process, a_director_that_stands_last_trains_the_bits_of_one) {
   auto x = small_job();
   x.optimizer.clip_norm = 0.5;
   auto cluster = started(x, plan_of({bringing(1, 1), bringing(0, 1), bringing(1, 0)}, 2));
@@ -215,10 +215,12 @@ TEST(networked_process, who_differs_is_refused_by_what_differs) {
   for (const auto& [director, shards, make_other, said] : rows) {
     SCOPED_TRACE(said);
     test_cluster cluster{small_job(), plan_of({bringing(1, 1), bringing(1, shards)}, director)};
-    cluster.start(0);
-    auto options = cluster.options_of(1);
-    make_other(options);
-    cluster.start(1, options);
+    for (const auto i : {director, 1 - director}) {
+      auto options = cluster.options_of(i);
+      if (i == 1)
+        make_other(options);
+      cluster.start(i, options);
+    }
     EXPECT_EQ(code_of_end(cluster[1 - director]), failure_code::mismatch);
     EXPECT_FALSE(cluster[director].has_ended(milliseconds{300})) << "it waits for the right one";
     EXPECT_TRUE(says(cluster[director], said)) << cluster[director].news();
@@ -274,12 +276,13 @@ TEST(networked_process, of_a_run_that_is_over_all_hear_at_once) {
   auto plan = plan_of({bringing(1, 1), bringing(1, 0), bringing(1, 0)}, 1);
   plan.timeouts.join = milliseconds{20'000};
   test_cluster cluster{small_job(), plan};
-  cluster.start(0); // the director dials it
   auto options = cluster.options_of(1);
   options.cluster.nodes[1].address = "127.0.0.1:" + std::to_string(free_port());
-  auto later = cluster.options_of(2); // dials the director
-  later.cluster.nodes[1].address = options.cluster.nodes[1].address;
-  cluster.start(2, later);
+  for (const size_t i : {0, 2}) {
+    auto others = cluster.options_of(i);
+    others.cluster.nodes[1].address = options.cluster.nodes[1].address;
+    cluster.start(i, others);
+  }
   tell_that_it_is_over(options, "the run is finished (step 7)", milliseconds{10'000});
   EXPECT_EQ(cluster[0].end().reason, "the run is finished (step 7)");
   EXPECT_EQ(cluster[2].end().reason, "the run is finished (step 7)");
