@@ -2,6 +2,7 @@
 
 #include "actors/net/links/peer_process.hpp"
 
+#include <caf/actor_addr.hpp>
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>
@@ -165,9 +166,13 @@ caf::strong_actor_ptr name_directory_state::actor_of(const std::string& word) co
   return nullptr;
 }
 
+// By their addresses: news of an actor of another process that crosses the news of its end makes a second handle of it.
 void name_directory_state::tell_listeners() {
+  const auto address = [](const caf::strong_actor_ptr& x) {
+    return caf::actor_cast<caf::actor_addr>(x);
+  };
   for (auto& [word, here] : followed_)
-    if (const auto now = actor_of(word); now != here.told) {
+    if (const auto now = actor_of(word); address(now) != address(here.told)) {
       here.told = now;
       for (const auto& one : here.listeners)
         caf::anon_send(one, atom::found_v, word, now);
