@@ -9,6 +9,7 @@ one process. Whoever may not join is refused by name, on both sides, and the run
 import json
 import os
 import signal
+from pathlib import Path
 
 from cluster_run import (DIRECTOR, Cluster, EqualRuns, Node, cluster_text, nodes_on_loopback, settings_of, timeouts,
                          trained_alone)
@@ -26,11 +27,14 @@ class Elastic(EqualRuns):
         self.keys = os.path.join(self.folder, "keys")
         make_certificates(self.keys, "main", "left", "join", "guest")
         self.nodes = nodes_on_loopback([(1, 1), (1, 1)])
+        # Work for six: slices, and blocks of parameters.
+        text = Path(JOB).read_text(encoding="utf-8").replace("data/", f"{Path(JOB).parent}/data/")
+        self.job = self.write("job.toml", text.replace("slices = 4", "slices = 8").replace("[128]", "[512]"))
 
     def text(self, most, join=8, tls=None, more=""):
         return f"max_nodes = {most}\n" + cluster_text(
             self.nodes, settings_of(ENDLESS, "socket") + (tls_text(self.keys) if tls is None else tls)
-            + "[join]\n" + more, timeouts(LOST_AFTER_WHEN_BUSY, join))
+            + "[join]\n" + more, timeouts(LOST_AFTER_WHEN_BUSY, join), self.job)
 
     def cluster(self, most, **more):
         return Cluster(self.text(most, **more), self.nodes, folder=self.folder)
@@ -58,7 +62,7 @@ class Elastic(EqualRuns):
         """The result of the run, which has the bits of one process up to that step."""
         cluster.director().signal(signal.SIGTERM)
         result = cluster.result()
-        alone = trained_alone(JOB, [f"training.epochs={ENDLESS}", f"training.steps={result['steps']}"])
+        alone = trained_alone(self.job, [f"training.epochs={ENDLESS}", f"training.steps={result['steps']}"])
         self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
         return result
 
@@ -135,7 +139,7 @@ class Elastic(EqualRuns):
             cluster.director().signal(signal.SIGTERM)
             last = json.loads(cluster.director().end(HANG))
             self.assertEqual((last["lives"], last["steps_again"], last["rollbacks"]), (3, 0, 0))
-            alone = trained_alone(JOB, [f"training.epochs={ENDLESS}", f"training.steps={last['steps']}"])
+            alone = trained_alone(self.job, [f"training.epochs={ENDLESS}", f"training.steps={last['steps']}"])
             self.assertEqual(last["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
 
     def test_a_run_that_needs_more_nodes_than_are_listed_waits_for_them(self):
