@@ -238,8 +238,8 @@ bool membership_rule::is_too_few() const {
 }
 
 size_t membership_rule::needed_count() const {
-  return options_.min_nodes.value_or(static_cast<size_t>(
-    std::ranges::count_if(options_.expected, &expected_member::works)));
+  return options_.min_nodes.value_or(
+    static_cast<size_t>(std::ranges::count_if(options_.expected, &expected_member::works)));
 }
 
 bool membership_rule::lacks_shard() const {

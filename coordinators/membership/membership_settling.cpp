@@ -201,7 +201,8 @@ void membership_rule::publish_if_changed(membership_decisions& out) {
   const bool changes = members != view_->members || caught_up > 0 || wish_;
   if (!changes || !can_place(options_.split, options_.holders, members))
     return;
-  slice_wishes wishes{{}, speeds_, std::exchange(wish_, std::nullopt)};
+  slice_wishes wishes{{}, speeds_, wish_ ? wish_->tried : std::nullopt};
+  wish_.reset();
   for (const auto& [name, one] : newcomers_)
     wishes.newcomers.insert(name);
   announce(place_again(*view_, std::move(members), options_.slice_count, options_.split,
@@ -257,8 +258,7 @@ std::string membership_rule::why_it_ends(const std::string& lacks) const {
               : group_need(options_.split, present()) + " were") +
            " there for " + seconds_of(options_.join_timeout) + names +
            ". Start one, or raise timeouts.join";
-  return "only " + std::to_string(present().size()) + " of " +
-         std::to_string(needed_count()) +
+  return "only " + std::to_string(present().size()) + " of " + std::to_string(needed_count()) +
          " nodes came within " + seconds_of(options_.join_timeout) + names +
          ". Start them, raise timeouts.join, or say with min_nodes how many are enough";
 }

@@ -56,35 +56,6 @@ struct slice_share {
       replicas[i]->take({{slices.begin + parts[i].begin, slices.begin + parts[i].end}, {}, {}});
   }
 
-  void give_to_spares(const std::vector<index_range>& orphans) {
-    auto next = replicas.begin();
-    for (const auto& range : orphans) {
-      if (!slices.contains(range))
-        continue;
-      next = std::find_if(next, replicas.end(),
-                          [](const replica_place* place) { return place->slices.empty(); });
-      if (next == replicas.end())
-        return;
-      (*next)->slices = range;
-    }
-  }
-
-  /// No replica has two slices more than another: one that has come back has work again. By speed: no other share makes
-  /// a step shorter by a tenth.
-  bool is_fair() const {
-    size_t owned = 0;
-    size_t largest = 0;
-    size_t smallest = slices.size();
-    for (const auto* place : replicas) {
-      owned += place->slices.size();
-      largest = std::max(largest, place->slices.size());
-      smallest = std::min(smallest, place->slices.size());
-    }
-    return owned == slices.size() &&
-           (speeds.empty() ? largest <= smallest + 1
-                           : time_of(best_parts()) > (1 - fair_part) * time_now());
-  }
-
   /// Gives the replica the next slice of its neighbours, of which one keeps one at least.
   void give_one_to(const replica_place* tried) {
     const auto at = std::ranges::find(replicas, tried);
@@ -101,8 +72,6 @@ struct slice_share {
       (*at)->slices = {begin, begin + 1};
     }
   }
-
-  static constexpr double fair_part = 0.1;
 };
 
 /// Empty when none of them is known.
@@ -139,11 +108,7 @@ std::vector<slice_share> shares_of(std::vector<replica_place>& replicas,
   };
   for (auto& share : result)
     if (!std::ranges::all_of(share.replicas, is_new))
-      std::erase_if(share.replicas, [&](replica_place* place) {
-        if (is_new(place))
-          place->take({}); // it may have had some while nobody else was there
-        return is_new(place);
-      });
+      std::erase_if(share.replicas, is_new);
   for (auto& share : result)
     share.speeds = speeds_of(share.replicas, members, wishes.speeds);
   return result;
@@ -245,17 +210,15 @@ cluster_view place_again(const cluster_view& before, std::vector<member> members
   cluster_view result = before;
   ++result.id.number;
   result.replicas = all_replicas(members);
-  const auto orphans = keep_work(before, members, result.replicas);
-  if (split.splits())
+  if (split.splits()) {
+    const auto orphans = keep_work(before, members, result.replicas);
     mend_groups(result.replicas, orphans, slice_count, split);
-  else
+  } else
     for (auto& share : shares_of(result.replicas, members, slice_count, holders, wishes)) {
-      share.give_to_spares(orphans);
-      if (wishes.anew || !share.is_fair())
-        share.assign_anew();
-      if (wishes.anew && wishes.anew->tried)
+      share.assign_anew();
+      if (wishes.tried)
         for (const auto* place : share.replicas)
-          if (replica_key{members[place->member].name, place->index} == *wishes.anew->tried)
+          if (replica_key{members[place->member].name, place->index} == *wishes.tried)
             share.give_one_to(place);
     }
   result.members = std::move(members);

@@ -1,9 +1,7 @@
 // What each member owns in a cluster view: how a term begins, and what changes within it.
 //
-// A term begins with everything placed anew. Within it spans stay, and slices move as little as
-// balance allows: a spare takes over the range of one that is gone; only when no spare is left, or a
-// replica has two slices more than another, are all slices cut anew. Moving a slice is always safe,
-// since its gradient has the same bits everywhere, but its owner may have begun with it. Where rows have holders, all
+// A term begins with everything placed anew. Within it spans stay, and slices are shared anew whenever members or their
+// speeds change: moving a slice is always safe, since its gradient has the same bits everywhere. Where rows have holders, all
 // of this is done holding by holding, among the replicas that have its rows. Where a
 // model is split, groups own the slices. When a term begins replicas are, in order of members, the
 // ranks of the grid (grid.hpp): as many groups as are whole, the rest are spares. Within a term
@@ -69,7 +67,7 @@ struct slice_wishes {
   std::set<std::string>
     newcomers{}; ///< have no version yet: they get no slices that another member may compute
   replica_speeds speeds{};
-  std::optional<speed_wish> anew{}; ///< all slices are shared so, whatever that gains
+  std::optional<replica_key> tried{}; ///< has one slice, whatever its speed
 };
 
 /// The same term with other members, the number one higher. Every member that holds spans must be

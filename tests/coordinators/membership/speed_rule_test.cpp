@@ -53,7 +53,7 @@ struct run {
   std::optional<int> moves_within(int most) {
     for (int i = 1; i <= most; ++i)
       if (const auto wish = second()) {
-        view = place_again(view, view.members, 8, {}, {}, {{}, wish->speeds, *wish});
+        view = place_again(view, view.members, 8, {}, {}, {{}, wish->speeds, wish->tried});
         return i;
       }
     return std::nullopt;
