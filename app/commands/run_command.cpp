@@ -102,8 +102,14 @@ void add_node(command_line& x) {
                  "Which node; by default that of the process's rank, or the machine's")
     ->type_name("NAME");
   add_run_options(*node, x.node.run);
-  // For `launch` only: the empty group hides them from --help.
-  node->add_option("--address", x.node.addresses)->allow_extra_args(false)->group("");
+  node
+    ->add_option("--address", x.node.addresses,
+                 "Where a node is dialled, in place of what the file says; of one that the file "
+                 "does not list, what it is "
+                 "to tell the others")
+    ->allow_extra_args(false)
+    ->type_name("NAME=HOST:PORT");
+  // For `launch` only: the empty group hides it from --help.
   node->add_option("--inherited-listen-fd", x.node.inherited_listen_fd)->group("");
   node->footer("Example:\n  troupe node cluster.toml --name main");
   node->callback([&x] { x.chosen = [&x] { return troupe::node_command(x.node); }; });
