@@ -149,7 +149,7 @@ struct wait_for {
   moment since;
   std::string reason;
   std::string need =
-    {}; ///< how many replicas are too few for a split model, or whose rows nobody here has
+    {}; ///< how many nodes, or replicas of a split model, are too few; or whose rows nobody here has
   friend bool operator==(const wait_for&, const wait_for&) = default;
 };
 /// Turn this process away: it may join anew, under a new incarnation.

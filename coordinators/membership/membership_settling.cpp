@@ -239,8 +239,8 @@ void membership_rule::wait_if_lacking(membership_decisions& out) {
   else if (!what.empty())
     why += "; nobody here has " + what;
   else if (phase_ == phase::joining && missing.empty())
-    why += ": " + std::to_string(present().size()) + " of " + std::to_string(needed_count()) +
-           " nodes are here";
+    why += ": " + (need = std::to_string(present().size()) + " of " +
+                          std::to_string(needed_count()) + " nodes are here");
   else if (options_.min_nodes && !is_too_few() && !missing.empty())
     why += "; training begins without once nobody has come for " + seconds_of(options_.settle);
   const wait_for waiting{missing, *lacking_since_, why, need};

@@ -161,7 +161,7 @@ class Elastic(EqualRuns):
                 self.join(cluster, "pod-a")
                 self.wait_for(cluster, lambda here: len(here) == 3)
             path = self.write("other.toml", self.text(most, **more))
-            run = troupe(self.folder, "node", path, "--name", name, "--set", "timeouts.join=3s")
+            run = troupe(self.folder, "node", path, "--name", name)
             self.assertEqual(run.returncode, code, run.stderr)
             self.assertIn(words, run.stderr)
             if said:
