@@ -122,11 +122,6 @@ bool is_cluster_entry(const toml_entry& entry) {
   return is_cluster_word(entry.name) || (entry.name == "job" && entry.value.as<std::string>());
 }
 
-/// Keys of section data that a node may say of its own rows: how they are read.
-constexpr std::array<std::string_view, 12> node_data_keys{
-  "file",      "format", "header",  "target",  "ignore",     "index_base",
-  "separator", "quote",  "decimal", "comment", "skip_lines", "date_order"};
-
 using positions = std::map<std::string, source_position>;
 
 // A node being read, and where its keys stand.
@@ -466,7 +461,9 @@ private:
       endpoint director;
       if (leads != nodes_.end())
         read_address(leads->entry.address, director);
-      result.listen = is_loopback(director) ? "127.0.0.1:0" : "0.0.0.0:0";
+      const bool is_v6 = director.host.find(':') != std::string::npos;
+      result.listen = is_loopback(director) ? (is_v6 ? "[::1]:0" : "127.0.0.1:0")
+                                            : (is_v6 ? "[::]:0" : "0.0.0.0:0");
     }
     if (has_server(draft_.value.training) && places_.count("join.shards") == 0 &&
         !outside_.has("join.shards"))
@@ -480,11 +477,15 @@ private:
 
   void check_joiners() {
     const auto& [least, most] = std::tie(settings_.plan.min_nodes, settings_.plan.max_nodes);
-    const auto limit = has_join() ? most.value_or(node_count_max) : nodes_.size();
+    const auto idle = std::ranges::count_if(nodes_, [](const placed_node& x) {
+      return x.entry.replica_count + x.entry.shard_count == 0;
+    });
+    const auto limit =
+      (has_join() ? most.value_or(node_count_max) : nodes_.size()) - static_cast<size_t>(idle);
     if (least && *least > limit)
       complain_of("min_nodes",
-                  "min_nodes = " + std::to_string(*least) + ", and " + std::to_string(limit) +
-                    " nodes may take part",
+                  "min_nodes = " + std::to_string(*least) + ", and at most " +
+                    std::to_string(limit) + " may compute or own parameters",
                   has_join() ? "raise max_nodes" : "lower it, or let others come with [join]");
     if (!has_join()) {
       if (most)
@@ -507,6 +508,9 @@ private:
       complain_of("join.accepts", "'" + settings_.join.accepts + "' is the name of a node",
                   "its certificate would admit any name: choose another");
     const auto given = joiners();
+    if (given.replica_count + given.shard_count == 0)
+      complain_of("join", "a node that joins without replicas and shards has nothing to do",
+                  "give it some");
     endpoint listened;
     if (!read_address(given.listen, listened) && !is_loopback(listened) &&
         !settings_.plan.insecure && !has_tls())
@@ -569,21 +573,6 @@ private:
 
 } // namespace
 
-size_t director_of(const cluster_plan& plan) {
-  const auto found = std::ranges::find(plan.nodes, true, &cluster_node::is_director);
-  return static_cast<size_t>(found - plan.nodes.begin());
-}
-
-bool is_open_to_strangers(const loaded_cluster& x) {
-  const auto is_reachable = [](const std::string& text) {
-    endpoint address;
-    return !read_address(text, address) && !is_loopback(address);
-  };
-  return !x.tls && std::ranges::any_of(x.plan.nodes, [&](const cluster_node& node) {
-    return is_reachable(node.address) || is_reachable(node.listen);
-  });
-}
-
 bool is_cluster_file(const std::string& path) {
   const auto table = read_toml_file(path);
   return std::any_of(table.begin(), table.end(), is_cluster_entry);
@@ -592,77 +581,6 @@ bool is_cluster_file(const std::string& path) {
 loaded_cluster load_cluster(const std::string& path, const std::vector<std::string>& sets,
                             const environment& variables) {
   return cluster_reader{path, sets, variables}.result();
-}
-
-namespace {
-
-std::string full_path(const std::string& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
-}
-
-/// How a node reads its rows, where it is not as the job says.
-std::string rows_text(const loaded_cluster& x, size_t index) {
-  auto own = x.job.value;
-  own.data = x.node_data[index];
-  own.data.file = full_path(own.data.file);
-  std::string result;
-  for (const auto& key : fixed_job_keys()) {
-    const auto name = key.path.substr(key.path.find('.') + 1);
-    const bool may_differ = key.path.starts_with("data.") &&
-                            std::ranges::find(node_data_keys, name) != node_data_keys.end();
-    if (const auto text = key.get(own); may_differ && text && text != key.get(x.job.value))
-      result += (result.empty() ? "" : ", ") + name + " = " + *text;
-  }
-  return result;
-}
-
-std::string node_text(const loaded_cluster& x, size_t index) {
-  node_entry node;
-  static_cast<cluster_node&>(node) = x.plan.nodes[index];
-  if (x.tls) {
-    node.certificate = full_path(x.tls->credentials[index].certificate_file);
-    node.key = full_path(x.tls->credentials[index].key_file);
-  }
-  std::string result = "\n[[node]]\n";
-  for (const auto& key : node_schema())
-    if (const auto text = key.get(node))
-      result += key.path + " = " + *text + '\n';
-  return result + (node.holds_rows ? "data = { " + rows_text(x, index) + " }\n" : "");
-}
-
-} // namespace
-
-std::string cluster_text(const loaded_cluster& x) {
-  job described = x.job.value;
-  described.training.replicas.reset(); // the nodes say how many
-  const auto& timeouts = x.plan.timeouts;
-  std::string result = "insecure = " + toml_text(x.plan.insecure) + "\n";
-  if (x.plan.min_nodes)
-    result += "min_nodes = " + toml_text(uint64_t{*x.plan.min_nodes}) + "\n";
-  if (x.plan.max_nodes)
-    result += "max_nodes = " + toml_text(uint64_t{*x.plan.max_nodes}) + "\n";
-  result += "\n" + job_text(described);
-  if (const auto& join = x.plan.join)
-    result += "\n[join]\naccepts = " + toml_text(join->accepts) +
-              "\nlisten = " + toml_text(join->listen) +
-              "\nreplicas = " + toml_text(uint64_t{join->replica_count}) +
-              "\nshards = " + toml_text(uint64_t{join->shard_count}) + "\n";
-  if (x.tls)
-    result += "\n[tls]\nca = " + toml_text(full_path(x.tls->authority_file)) + "\n";
-  result += "\n[network]\ncarrier = " + toml_text(std::string{name_of(x.plan.carrier)}) + "\n";
-  result += "\n[timeouts]\nheartbeat = " + toml_text(duration_text(timeouts.heartbeat)) +
-            "\nlost_after = " + toml_text(duration_text(timeouts.lost_after)) +
-            "\njoin = " + toml_text(duration_text(timeouts.join)) +
-            "\nsettle = " + toml_text(duration_text(timeouts.settle)) +
-            "\nleave = " + toml_text(duration_text(timeouts.leave)) + "\n";
-  const auto& recovery = x.plan.recovery;
-  result += "\n[recovery]\ncopies = " + toml_text(uint64_t{recovery.copies}) + "\n";
-  if (recovery.copy_every)
-    result += "copy_every = " + toml_text(*recovery.copy_every) + "\n";
-  result += "director_pauses = " + toml_text(recovery.director_pauses) + "\n";
-  for (size_t i = 0; i < x.plan.nodes.size(); ++i)
-    result += node_text(x, i);
-  return result;
 }
 
 } // namespace troupe

@@ -276,14 +276,6 @@ std::string duration_text(milliseconds x) {
                                : std::to_string(x.count()) + "ms";
 }
 
-bool is_node_name(std::string_view text) {
-  constexpr size_t length_max = 63; // of a label in a certificate's names
-  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && text.size() <= length_max && is_plain(text.front()) &&
-         std::all_of(text.begin(), text.end(),
-                     [&](char c) { return is_plain(c) || c == '-' || c == '_' || c == '.'; });
-}
-
 std::string cluster_keys_markdown() {
   return std::string{keys_markdown_head} +
          "| `job` | string | | the job file; relative to this file. Without it the job's sections "

@@ -7,6 +7,7 @@
 #include "coordinators/membership/cluster_plan.hpp"
 #include "models/keys/key_table.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +38,11 @@ struct cluster_settings {
 const std::vector<key_row<node_entry>>& node_schema();
 const std::vector<key_row<cluster_settings>>& cluster_schema();
 
+/// Keys of section data that a node may say of its own rows: how they are read.
+inline constexpr std::array<std::string_view, 12> node_data_keys{
+  "file",      "format", "header",  "target",  "ignore",     "index_base",
+  "separator", "quote",  "decimal", "comment", "skip_lines", "date_order"};
+
 /// The table of keys in docs/clusters.md, as Markdown.
 std::string cluster_keys_markdown();
 
@@ -50,9 +56,6 @@ std::string duration_text(milliseconds x);
 std::optional<uint64_t> memory_size_of(std::string_view text);
 /// As short as it can be without a fraction.
 std::string memory_size_text(uint64_t bytes);
-
-/// What a node may be called: it becomes part of file names and of a certificate.
-bool is_node_name(std::string_view text);
 
 // ---- Addresses as a cluster file spells them, and what can be said of one without asking a name server ----
 

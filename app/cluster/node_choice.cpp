@@ -136,7 +136,12 @@ void expect_ports(const loaded_cluster& cluster) {
   for (size_t i = 0; i < cluster.plan.nodes.size(); ++i) {
     endpoint address;
     read_address(cluster.plan.nodes[i].address, address);
-    if (address.port == 0 && cluster.plan.nodes[i].is_listed)
+    const bool is_told = cluster.plan.nodes[i].is_listed || !cluster.plan.nodes[i].address.empty();
+    if (is_told && is_any_address(address))
+      errors.push_back({cluster.places[i],
+                        "'" + cluster.plan.nodes[i].address + "' cannot be dialled",
+                        "name an address that the others know"});
+    else if (is_told && address.port == 0)
       errors.push_back(
         {cluster.places[i],
          "node '" + cluster.plan.nodes[i].name + "' has port 0: nobody could find it",

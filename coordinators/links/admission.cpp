@@ -133,7 +133,9 @@ std::string difference(std::string_view key, std::string_view of_a, std::string_
 verdict admit(const process_facts& mine, const process_facts& peer, const cluster_plan& plan) {
   if (peer.protocol != mine.protocol) // its name may not be understood: in order of protocols
     return mine.protocol < peer.protocol ? compare(mine, peer) : compare(peer, mine);
-  const auto takes = [&](const std::string& name) { return plan.join || plan.lists(name); };
+  const auto takes = [&](const std::string& name) {
+    return plan.lists(name) || (plan.join && is_node_name(name));
+  };
   if (!takes(mine.node) || !takes(peer.node))
     return refuse(refusal_code::no_permission,
                   shown_fact(takes(peer.node) ? mine.node : peer.node) +

@@ -18,7 +18,10 @@ inline constexpr milliseconds lost_lately{2'000};
 class end_notice {
 public:
   void on_linked(const std::string& peer) { lost_at_.erase(peer); }
-  void on_lost(const std::string& peer, moment now) { lost_at_[peer] = now; }
+  void on_lost(const std::string& peer, moment now) {
+    std::erase_if(lost_at_, [&](const auto& entry) { return now - entry.second >= lost_lately; });
+    lost_at_[peer] = now;
+  }
 
   /// The run is over: who was lost lately is to be told.
   void begin(moment now) {

@@ -1,6 +1,16 @@
 #include "coordinators/membership/cluster_plan.hpp"
 
+#include <algorithm>
+
 namespace troupe {
+
+bool is_node_name(std::string_view text) {
+  constexpr size_t length_max = 63; // of a label in a certificate's names
+  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !text.empty() && text.size() <= length_max && is_plain(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return is_plain(c) || c == '-' || c == '_' || c == '.'; });
+}
 
 std::string cluster_words(const cluster_plan& plan) {
   std::string result;

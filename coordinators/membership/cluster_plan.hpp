@@ -22,6 +22,9 @@
 
 namespace troupe {
 
+/// What a node may be called: it becomes part of file names, of a certificate, and of lines for people.
+bool is_node_name(std::string_view text);
+
 struct cluster_node {
   std::string name;
   std::string address; ///< "host:port" or "[v6]:port", dialled by the others
@@ -87,11 +90,11 @@ struct cluster_plan {
   /// True when nodes have rows of their own.
   bool has_holders() const { return std::ranges::any_of(nodes, &cluster_node::holds_rows); }
 
-  /// Of all nodes.
-  size_t replica_count() const {
+  /// Of the nodes of the file: part of what a job is, in modes whose steps go by them.
+  size_t listed_replica_count() const {
     size_t result = 0;
     for (const auto& node : nodes)
-      result += node.replica_count;
+      result += node.is_listed ? node.replica_count : 0;
     return result;
   }
 
@@ -126,7 +129,7 @@ struct cluster_plan {
 
   /// Of all nodes that may take part at a time.
   size_t replica_count_max() const {
-    return replica_count() + (join ? joiner_count_max() * join->replica_count : 0);
+    return listed_replica_count() + (join ? joiner_count_max() * join->replica_count : 0);
   }
 
   /// True when the loss of a node that is not the director takes parameters with it.

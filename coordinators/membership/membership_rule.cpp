@@ -75,19 +75,15 @@ void membership_rule::admit_waiting(membership_decisions& out) {
       seats_.push_back({who->name, {}});
     seats_[*order_of(who->name)].who = *who;
     note(who->name + " joined");
-    follow_first(who->name);
-    if (phase_ == phase::running)
-      restart_.spread_at = now_ + options_.spread_after;
+    if (phase_ != phase::running)
+      continue;
+    restart_.spread_at = now_ + options_.spread_after;
+    if (who->replica_count > 0 && options_.links_first && options_.decider.empty() &&
+        !options_.split.splits())
+      newcomers_[who->name] = {now_}; // it gets slices once it has a version
   }
   for (const auto& one : outside_.newly_unlinked(names(), now_))
     out.push_back(stays_out{one.name, "no link with " + listed(one.missing)});
-}
-
-void membership_rule::follow_first(const std::string& name) {
-  const auto* who = find(name);
-  if (who && who->replica_count > 0 && options_.links_first && phase_ == phase::running &&
-      options_.decider.empty() && !options_.split.splits())
-    newcomers_[name] = {now_};
 }
 
 membership_decisions membership_rule::on_lost(const std::string& name, uint64_t incarnation,
@@ -233,8 +229,12 @@ std::vector<std::string> membership_rule::missing_names() const {
 }
 
 bool membership_rule::is_too_few() const {
+  return options_.min_nodes ? working_count() < needed_count() : !missing_names().empty();
+}
+
+size_t membership_rule::working_count() const {
   const auto here = present();
-  return static_cast<size_t>(std::ranges::count_if(here, &member::works)) < needed_count();
+  return static_cast<size_t>(std::ranges::count_if(here, &member::works));
 }
 
 size_t membership_rule::needed_count() const {

@@ -99,7 +99,7 @@ struct membership_options {
   std::string decider = {};   ///< no view goes without this process: it has the parameter server
   bool links_first = false;   ///< a process is admitted with links to all members, not without
   std::optional<size_t> min_nodes =
-    {}; ///< to begin with, joined ones included; absent: all that are expected
+    {}; ///< to begin with, joined ones included; absent: all that are expected, and no others count
   milliseconds settle{5'000}; ///< with `min_nodes` training begins when nobody came for so long
   milliseconds join_timeout{60'000};
   milliseconds lost_after{5'000};
@@ -244,6 +244,7 @@ private:
   std::vector<std::string> missing_names() const;
   /// Fewer are here than a run may begin with.
   bool is_too_few() const;
+  size_t working_count() const;
   size_t needed_count() const;
 
   /// Lets go who leaves, or asks for the cut that it takes.
@@ -251,8 +252,6 @@ private:
 
   /// Admits processes that are ready for it.
   void admit_waiting(membership_decisions& out);
-  /// Whether this process has to have a version before it gets slices.
-  void follow_first(const std::string& name);
   void remove(const std::string& name, const std::string& why);
   /// For a while: it may join anew.
   void take_out(const std::string& name, const std::string& why, membership_decisions& out);

@@ -94,7 +94,8 @@ void membership_rule::start_if_due() {
   const bool overdue = now_ - *lacking_since_ >= options_.join_timeout;
   const bool has_settled =
     options_.min_nodes && outside_.empty() && now_ - joined_at_ >= options_.settle;
-  if ((!missing.empty() && !overdue && !has_settled) || is_too_few() || !lacking().empty())
+  const bool awaits = !missing.empty() || (options_.min_nodes && options_.lets_join);
+  if ((awaits && !overdue && !has_settled) || is_too_few() || !lacking().empty())
     return;
   why_ = missing.empty() ? "everybody is here"
                          : "starting without " + listed(missing) +
@@ -238,10 +239,10 @@ void membership_rule::wait_if_lacking(membership_decisions& out) {
     why += ": " + (need = group_need(options_.split, present()) + " are here");
   else if (!what.empty())
     why += "; nobody here has " + what;
-  else if (phase_ == phase::joining && missing.empty())
-    why += ": " + (need = std::to_string(present().size()) + " of " +
+  else if (phase_ == phase::joining && missing.empty() && is_too_few())
+    why += ": " + (need = std::to_string(working_count()) + " of " +
                           std::to_string(needed_count()) + " nodes are here");
-  else if (options_.min_nodes && !is_too_few() && !missing.empty())
+  else if (options_.min_nodes && !is_too_few())
     why += "; training begins without once nobody has come for " + seconds_of(options_.settle);
   const wait_for waiting{missing, *lacking_since_, why, need};
   if (waiting != told_)
@@ -258,7 +259,8 @@ std::string membership_rule::why_it_ends(const std::string& lacks) const {
               : group_need(options_.split, present()) + " were") +
            " there for " + seconds_of(options_.join_timeout) + names +
            ". Start one, or raise timeouts.join";
-  return "only " + std::to_string(present().size()) + " of " + std::to_string(needed_count()) +
+  const auto here = options_.min_nodes ? working_count() : needed_count() - missing.size();
+  return "only " + std::to_string(here) + " of " + std::to_string(needed_count()) +
          " nodes came within " + seconds_of(options_.join_timeout) + names +
          ". Start them, raise timeouts.join, or say with min_nodes how many are enough";
 }

@@ -8,6 +8,7 @@ void outsiders::on_lost(const std::string& name, uint64_t incarnation) {
   std::erase_if(those_, [&](const auto& entry) {
     return entry.first == name && entry.second.who.incarnation == incarnation;
   });
+  hung_.erase(name);
 }
 
 void outsiders::on_fitness(const std::string& name, const fitness& news) {

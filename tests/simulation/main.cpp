@@ -86,7 +86,10 @@ std::optional<command_line> read_command_line(int count, char** words) {
     else
       return std::nullopt;
   }
-  if (result.seeds.first == result.seeds.last)
+  const auto& known = workloads();
+  const bool is_known = result.workload.empty() ||
+                        std::ranges::find(known, result.workload, &workload::name) != known.end();
+  if (result.seeds.first == result.seeds.last || !is_known)
     return std::nullopt;
   return result;
 }

@@ -65,19 +65,23 @@ void gate::answer_visit(uint64_t ticket, const std::string& line) {
 }
 
 void gate::dial_again(const std::string& name) {
-  loop_->post([name](gate_loop& here) { here.on_dial_again(name, 0); });
+  loop_->post([name](gate_loop& here) { here.dials().on_lost(name, moment::clock::now()); });
 }
 
 void gate::dial_now(const std::string& name, const endpoint& where) {
-  loop_->post([name, where](gate_loop& here) { here.on_there({name, where}); });
+  loop_->post([name, where](gate_loop& here) {
+    here.dials().on_there({name, where}, moment::clock::now());
+  });
 }
 
 void gate::forget(const std::string& name) {
-  loop_->post([name](gate_loop& here) { here.on_gone(name); });
+  loop_->post([name](gate_loop& here) { here.dials().on_gone(name); });
 }
 
 void gate::dial_carrier(const std::string& name, uint64_t token) {
-  loop_->post([name, token](gate_loop& here) { here.on_dial_again(name, token); });
+  loop_->post([name, token](gate_loop& here) {
+    here.dials().on_carrier_wanted(name, token, moment::clock::now());
+  });
 }
 
 void gate::close(const verdict& over) {

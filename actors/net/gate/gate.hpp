@@ -58,7 +58,7 @@ public:
   void dial_again(const std::string& name);
   /// A process of this name is there, and is to be dialled at this address: now, unless it is linked.
   void dial_now(const std::string& name, const endpoint& where);
-  /// A node that no file lists is gone: it is not dialled any more. Without a name: all of these without a connection.
+  /// A node that no file lists is gone: it is not dialled any more. Without a name: all of these.
   void forget(const std::string& name);
   /// Dials a second connection to a dialled name, which carries pieces of the link with this token.
   /// One attempt; a failure is not reported.

@@ -311,8 +311,10 @@ void gate_loop::on_visit_answer(uint64_t ticket, const std::string& line) {
 
 void gate_loop::open(uint64_t ticket) {
   auto& x = connections_.at(ticket);
-  if (x.dialled)
+  if (x.dialled) {
     dials_[*x.dialled].clock.on_opened();
+    dials_[*x.dialled].is_under_way = false;
+  }
   opened_news news{ticket,
                    facts_of_peer(x),
                    x.hello->mine().incarnation,
@@ -320,8 +322,7 @@ void gate_loop::open(uint64_t ticket) {
                    std::make_shared<channel>(std::move(x.line)),
                    x.dialled ? x.hello->mine().carrier : x.hello->peer()->carrier};
   if (news.carrier == 0)
-    for (auto& dialled : dials_)
-      dialled.is_linked = dialled.is_linked || dialled.target.name == news.peer.node;
+    dials_.on_linked(news.peer.node);
   connections_.erase(ticket);
   tell_(std::move(news));
 }
@@ -331,6 +332,7 @@ void gate_loop::tell_refusal(const connection& x, const std::string& said_name,
   if (!x.dialled)
     return tell_(refused_news{{said_name, outcome, false}, peer_host_of(x.line)});
   auto& dialled = dials_[*x.dialled];
+  dialled.is_under_way = false;
   if (dialled.carrier != 0)
     return;
   // A caller that dials again all the same does so ever more slowly.
@@ -349,7 +351,7 @@ void gate_loop::conclude(uint64_t ticket, const verdict& given, moment now) {
   if (outcome.kind == verdict_kind::refused) {
     const auto peer = x.hello ? x.hello->peer() : std::nullopt;
     // Who wanted a carrier takes the answer for that of the carrier alone.
-    if (!peer || peer->carrier == 0)
+    if (x.dialled || !peer || peer->carrier == 0)
       tell_refusal(x, peer ? peer->node : std::string{}, outcome, now);
   } else if (x.dialled) {
     if (x.hello && x.hello->peer()) // the process was there: try no other address

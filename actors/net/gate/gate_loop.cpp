@@ -30,14 +30,12 @@ moment clock_now() {
 } // namespace
 
 gate_loop::gate_loop(gate_options options, owned_socket listener)
-  : options_(std::move(options)), listener_(std::move(listener)) {
+  : options_(std::move(options)), listener_(std::move(listener)), dials_(options_) {
   waker_ = std::make_shared<owned_socket>(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!*waker_)
     throw std::system_error{errno, std::generic_category(), "eventfd"};
   if (options_.tls)
     identity_.emplace(*options_.tls, options_.plan.proof_name(options_.facts.node));
-  for (const auto& target : options_.dials)
-    dials_.push_back(dial_for(target));
 }
 
 void gate_loop::start(std::function<void(gate_news)> tell) {
@@ -135,6 +133,7 @@ void gate_loop::begin_due_dials(moment now) {
     auto& x = dials_[i];
     if (x.clock.due() && *x.clock.due() <= now) {
       x.clock.on_begun();
+      x.is_under_way = true;
       x.answer_due = now + options_.hello_deadline;
       x.question.emplace(x.target.where, [waker = waker_] { wake(*waker); });
     }
@@ -170,69 +169,11 @@ void gate_loop::fail_dial(size_t index, const std::string& why, moment now) {
   x.problem = why;
   if (!x.addresses.empty())
     return try_next_address(index, now);
+  x.is_under_way = false;
   if (x.carrier != 0 || x.is_gone)
     return;
   x.clock.on_failed(now);
   tell_(failing_news{x.target.name, *x.clock.failing_since(), why});
-}
-
-// Each name has one dial for links, and one for carriers after the first of these.
-void gate_loop::on_dial_again(const std::string& name, uint64_t carrier) {
-  const auto of_name = [&](bool carries) {
-    return std::ranges::find_if(
-      dials_, [&](const dial& x) { return x.target.name == name && (x.carrier != 0) == carries; });
-  };
-  if (carrier == 0) {
-    for (auto& x : dials_)
-      if (x.target.name == name && x.carrier == 0) {
-        x.is_linked = false;
-        if (!x.is_gone)
-          x.clock.on_lost(clock_now());
-      }
-    return;
-  }
-  auto found = of_name(true);
-  if (found == dials_.end()) {
-    const auto link = of_name(false);
-    if (link == dials_.end())
-      return;
-    dials_.push_back(dial_for(link->target, carrier));
-    found = std::prev(dials_.end());
-  }
-  const auto is_its = [&](const auto& entry) {
-    return entry.second.dialled == static_cast<size_t>(found - dials_.begin());
-  };
-  if (found->question || std::ranges::any_of(connections_, is_its))
-    return; // it is already being dialled
-  found->carrier = carrier;
-  found->clock.on_lost(clock_now() - options_.dial_delay_max);
-}
-
-// Nothing was lost: who waits for the next attempt makes it now.
-void gate_loop::on_there(const dial_target& who) {
-  bool is_known = false;
-  for (auto& x : dials_) {
-    if (x.target.name != who.name)
-      continue;
-    is_known = true;
-    x.target.where = who.where;
-    if (std::exchange(x.is_gone, false))
-      x.clock = dial_for(who).clock;
-    if (x.carrier == 0)
-      x.clock.on_called(clock_now());
-  }
-  if (!is_known)
-    dials_.push_back(dial_for(who));
-}
-
-void gate_loop::on_gone(const std::string& name) {
-  for (auto& x : dials_) {
-    const bool is_it = name.empty() ? !x.is_linked : x.target.name == name;
-    if (!is_it || options_.plan.lists(x.target.name) || x.carrier != 0)
-      continue;
-    x.is_gone = true;
-    x.clock.give_up();
-  }
 }
 
 void gate_loop::on_term(uint64_t term) {

@@ -1,12 +1,12 @@
-// The gate's loop: what its thread does. Internal to the gate: gate_loop.cpp waits and dials,
+// The gate's loop: what its thread does. Internal to the gate: gate_loop.cpp waits and dials (gate_dials.hpp says whom),
 // gate_connections.cpp leads each connection from its first byte to its end.
 
 #pragma once
 
+#include "actors/net/gate/gate_dials.hpp"
 #include "actors/net/gate/gate_options.hpp"
 #include "actors/net/gate/hello.hpp"
 #include "actors/net/socket/tls_identity.hpp"
-#include "coordinators/links/dial_clock.hpp"
 #include "coordinators/links/rate_limit.hpp"
 
 #include <functional>
@@ -62,25 +62,11 @@ public:
   // On the loop's thread.
   void on_answer(uint64_t ticket, const verdict& what);
   void on_visit_answer(uint64_t ticket, const std::string& line);
-  void on_dial_again(const std::string& name, uint64_t carrier);
-  void on_there(const dial_target& who);
-  void on_gone(const std::string& name);
+  gate_dials& dials() { return dials_; }
   void on_term(uint64_t term);
   void on_over(const verdict& over);
 
 private:
-  /// The repeated attempts to reach a name.
-  struct dial {
-    dial_target target;
-    dial_clock clock;
-    std::optional<lookup> question; ///< while its answer is missing
-    moment answer_due{};
-    std::vector<socket_address> addresses; ///< of this attempt, those not tried yet
-    std::string problem;                   ///< why the last one failed
-    uint64_t carrier = 0;                  ///< its token; 0: dialled for a link
-    bool is_linked = false;                ///< a link with the name is open
-    bool is_gone = false;                  ///< not to be dialled until it is there again
-  };
   using connection = gate_connection;
   using stage = gate_connection::stage;
 
@@ -106,9 +92,6 @@ private:
   void go_on(uint64_t ticket, moment now);
   void conclude(uint64_t ticket, const verdict& outcome, moment now);
   void open(uint64_t ticket);
-  dial dial_for(const dial_target& target, uint64_t carrier = 0) const {
-    return {target, {options_.dial_delay_min, options_.dial_delay_max}, {}, {}, {}, {}, carrier};
-  }
   void tell_refusal(const connection& x, const std::string& said_name, const verdict& outcome,
                     moment now);
   /// `why` by value: it may be a text of the connection, which ends here.
@@ -125,7 +108,7 @@ private:
   std::function<void(gate_news)> tell_;
   uint64_t next_ticket_ = 1;
   std::map<uint64_t, connection> connections_; ///< by ticket: the oldest first
-  std::vector<dial> dials_;
+  gate_dials dials_;
 
   std::mutex mutex_; ///< guards the two below
   std::vector<std::function<void(gate_loop&)>> commands_;

@@ -2,6 +2,7 @@
 
 #include "actors/net/carriers/carriers.hpp"
 #include "actors/net/gate/visit.hpp"
+#include "actors/net/links/peer_process.hpp"
 #include "actors/protocol/status_messages.hpp"
 #include "data/text/failure.hpp"
 
@@ -31,11 +32,27 @@ std::optional<endpoint> endpoint_of(const std::string& text) {
   }
 }
 
+/// An address that others can dial, as far as it shows.
+bool may_be_dialled(const std::string& text) {
+  const auto where = endpoint_of(text);
+  return where && where->port != 0 && where->host != "0.0.0.0" && where->host != "::";
+}
+
 verdict undialled(const std::string& name, const std::string& address) {
   return {verdict_kind::refused,
           shown_fact(name) + " says that others can dial it at " + shown_fact(address) +
-            ", which is no address",
+            ", which nobody can",
           refusal_code::mismatch};
+}
+
+/// Where a process that is there is dialled; nothing: it dials this one, or nobody who may says so.
+std::optional<endpoint> address_to_dial(const links_options& here, const std::string& peer,
+                                        const std::string& told, bool is_from_director) {
+  const auto& plan = here.plan;
+  const bool is_listed = plan.lists(peer);
+  if (!plan.is_before(peer, here.own_name) || (!is_listed && (!plan.join || !is_from_director)))
+    return std::nullopt;
+  return endpoint_of(is_listed ? plan.nodes[*plan.find(peer)].address : told);
 }
 
 std::string failed_run(const std::string& reason) {
@@ -47,6 +64,7 @@ std::string failed_run(const std::string& reason) {
 local_links_actor::behavior_type links_state::make_behavior(const links_options& options) {
   options_ = options;
   names_ = name_registry{options_.introduction_deadline};
+  joiners_ = joiner_places{options_.plan};
   const auto director = std::ranges::find(options_.plan.nodes, true, &cluster_node::is_director);
   director_name_ = director == options_.plan.nodes.end() ? std::string{} : director->name;
   if (options_.own_name != director_name_)
@@ -62,8 +80,14 @@ local_links_actor::behavior_type links_state::make_behavior(const links_options&
     },
     [this](const gate_event& news) { std::visit([this](const auto& x) { take(x); }, news.what); },
     [this](const introduction& news) { on_introduction(news); },
-    [this](atom::join, const std::string& who, const std::string& where) { on_there(who, where); },
-    [this](atom::leave, const std::string& who) { on_gone(who); },
+    [this](atom::join, const std::string& who, const std::string& where) {
+      if (const auto address = address_to_dial(options_, who, where, is_from_director()))
+        options_.gate.dial_now(who, *address);
+    },
+    [this](atom::leave, const std::string& who) {
+      if (is_from_director() && !who.empty())
+        options_.gate.forget(who);
+    },
     [this](const farewell& news) { return on_farewell(news); },
     [](caf::ping_atom) { return caf::pong_atom_v; },
     [this](const standing& news) { on_standing(news); },
@@ -94,16 +118,13 @@ void links_state::take(const candidate_news& news) {
       found != linked_.end() && found->second.peer.carrier.token == news.peer.carrier;
     return options_.gate.answer(news.ticket, is_its ? verdict{} : name_not_free_yet(peer));
   }
-  if (const auto& plan = options_.plan; !plan.lists(peer)) {
-    const auto others = names_.count_if(
-      [&](const std::string& other) { return other != peer && !plan.lists(other); });
-    if (!endpoint_of(news.peer.address))
-      return options_.gate.answer(news.ticket, undialled(peer, news.peer.address));
-    if (others >= plan.joiner_count_max()) {
-      const auto full = cluster_is_full(plan);
-      say_of_strangers(shown_fact(peer) + " may not join yet", full.reason);
-      return options_.gate.answer(news.ticket, full);
-    }
+  if (!options_.plan.lists(peer) && !may_be_dialled(news.peer.address))
+    return options_.gate.answer(news.ticket, undialled(peer, news.peer.address));
+  if (const auto full =
+        director_ ? joiners_.on_candidate(peer, names_, self_->clock().now()) : verdict{};
+      !full.is_admitted()) {
+    say_of_strangers(peer + " may not join yet", full.reason);
+    return options_.gate.answer(news.ticket, full);
   }
   switch (names_.on_candidate(peer, identity_of(news.peer), news.ticket)) {
   case name_registry::advice::let_in:
@@ -154,26 +175,15 @@ void links_state::take(const opened_news& news) {
   if (options_.carrying)
     opened_[peer].offer = options_.carrying->offer();
   failing_.on_success(peer);
-  hand_over(news);
-}
-
-void links_state::hand_over(const opened_news& news) {
-  const auto broker = protocol_broker(self_->system());
-  const auto scribe = make_scribe(self_->system(), std::move(*news.connection));
-  if (!news.was_dialled)
-    return caf::anon_send(broker, caf::publish_atom_v, scribe, shown_actor_number,
-                          caf::actor_cast<caf::strong_actor_ptr>(self_), std::set<std::string>{});
-  self_
-    ->request(broker, options_.introduction_deadline, caf::connect_atom_v, scribe,
-              shown_actor_number)
-    .then([this, news](const caf::node_id&, const caf::strong_actor_ptr& shown,
-                       const std::set<std::string>&) { on_shown(news, shown); },
-          [this, news](const caf::error&) { forget(news.ticket, "it was lost at once"); });
+  hand_over(
+    self_, news, options_.introduction_deadline,
+    [this, news](const caf::strong_actor_ptr& shown) { on_shown(news, shown); },
+    [this, news] { forget(news.ticket, "it was lost at once"); });
 }
 
 void links_state::on_shown(const opened_news& news, const caf::strong_actor_ptr& shown) {
   const auto found = opened_.find(news.peer.node);
-  if (!shown || found == opened_.end() || found->second.news.ticket != news.ticket)
+  if (found == opened_.end() || found->second.news.ticket != news.ticket)
     return;
   found->second.shown = caf::actor_cast<links_actor>(shown);
   self_->monitor(found->second.shown);
@@ -257,21 +267,6 @@ void links_state::link(const introduction& news, opened&& connection) {
   say("linked with " + peer);
 }
 
-// A node that no file lists dials the others as the director tells of them. Of two of these the later name dials.
-void links_state::on_there(const std::string& peer, const std::string& address) {
-  const auto& plan = options_.plan;
-  const bool is_listed = plan.lists(peer);
-  const auto where = endpoint_of(is_listed ? plan.nodes[*plan.find(peer)].address : address);
-  if (where && (is_listed || (plan.join && is_from_director())) &&
-      plan.is_before(peer, options_.own_name))
-    options_.gate.dial_now(peer, *where);
-}
-
-void links_state::on_gone(const std::string& peer) {
-  if (is_from_director())
-    options_.gate.forget(peer);
-}
-
 bool links_state::is_from_director() const {
   const auto director = linked_.find(director_name_);
   return director != linked_.end() &&
@@ -279,7 +274,7 @@ bool links_state::is_from_director() const {
 }
 
 void links_state::join_director(const introduction& news) {
-  rejoins_at_.reset();
+  rejoining_.at.reset();
   watch_->on_linked();
   linked_at_ = self_->clock().now();
   if (news.director)
@@ -288,7 +283,7 @@ void links_state::join_director(const introduction& news) {
 
 // The node gets the new incarnation first: a view that names it may come at once.
 void links_state::join_anew() {
-  is_out_ = true;
+  rejoining_.is_out = true;
   const auto found = linked_.find(director_name_);
   if (found == linked_.end())
     return;
@@ -308,13 +303,13 @@ void links_state::on_standing(const standing& news) {
   if (found == linked_.end() || found->second.own_incarnation != news.incarnation)
     return; // of an earlier life
   if (!news.work.empty()) {
-    rejoins_at_.reset();
-    if (std::exchange(is_out_, false))
+    rejoining_.at.reset();
+    if (std::exchange(rejoining_.is_out, false))
       say("takes part again");
     if (!director_ && std::exchange(work_, news.work) != news.work)
       say(news.work);
-  } else if (!rejoins_at_) {
-    rejoins_at_ = self_->clock().now() + rejoin_delay;
+  } else if (!rejoining_.at) {
+    rejoining_.at = self_->clock().now() + rejoin_delay;
   }
 }
 
@@ -333,6 +328,7 @@ void links_state::on_down(const caf::down_msg& news) {
 void links_state::lose(const std::string& peer) {
   linked_.erase(peer);
   names_.on_lost(peer);
+  joiners_.on_lost(peer, self_->clock().now());
   if (director_ && !options_.plan.lists(peer))
     for (const auto& [other, there] : linked_)
       self_->send(there.peer.links, atom::leave_v, peer);
@@ -392,8 +388,8 @@ void links_state::on_tick() {
   if (is_over_)
     return;
   const auto now = self_->clock().now();
-  if (rejoins_at_ && *rejoins_at_ <= now) {
-    rejoins_at_.reset();
+  if (rejoining_.at && *rejoining_.at <= now) {
+    rejoining_.at.reset();
     join_anew();
   }
   for (const auto& [peer, due] : std::map{dials_at_})
@@ -468,11 +464,10 @@ void links_state::take(const refused_news& news) {
   }
   if (ends_process(news.what, options_.plan, options_.own_name))
     return end(static_cast<uint8_t>(why.code), why.reason);
-  tell_of_trouble(self_, director_, options_.plan, peer,
-                  (was_dialled    ? "it refused: "
-                   : peer.empty() ? "a process at " + news.host + " was refused: "
-                                  : "it was refused: ") +
-                    why.reason);
+  tell_of_trouble(
+    self_, director_, options_.plan, peer,
+    (peer.empty() ? "a process at " + news.host + " was refused: " : "it was refused: ") +
+      why.reason);
   if (!was_dialled)
     return say_of_strangers("refused a process at " + news.host, why.reason);
   if (failing_.on_reason(peer, why.reason))
@@ -503,8 +498,6 @@ void links_state::say_of_strangers(const std::string& what, const std::string& w
 void links_state::take(const failing_news& news) {
   if (news.name == director_name_ && watch_)
     watch_->on_failing(news.reason);
-  tell_of_trouble(self_, director_, options_.plan, news.name,
-                  "it cannot be reached: " + news.reason);
   if (!is_over_ && failing_.on_reason(news.name, news.reason))
     say(news.name + " cannot be reached: " + news.reason);
 }

@@ -24,6 +24,7 @@
 #include "coordinators/links/dial_clock.hpp"
 #include "coordinators/links/director_watch.hpp"
 #include "coordinators/links/end_notice.hpp"
+#include "coordinators/links/joiner_places.hpp"
 #include "coordinators/links/name_registry.hpp"
 #include "coordinators/links/rate_limit.hpp"
 #include "coordinators/membership/cluster_plan.hpp"
@@ -111,8 +112,6 @@ private:
 
   void on_actors(const local_node_actor& node, const director_actor& director);
   void on_introduction(const introduction& news);
-  void on_there(const std::string& peer, const std::string& address);
-  void on_gone(const std::string& peer);
   bool is_from_director() const;
   atom::stop on_farewell(const farewell& news);
   void on_standing(const standing& news);
@@ -131,7 +130,6 @@ private:
   void take(const failing_news& news);
 
   void ask_holder(const candidate_news& news);
-  void hand_over(const opened_news& news);
   void on_shown(const opened_news& news, const caf::strong_actor_ptr& shown);
   void introduce(const links_actor& to, uint64_t own_incarnation, bool wants_answer,
                  const carrier_offer& offer = {});
@@ -152,6 +150,7 @@ private:
   local_node_actor node_;
   director_actor director_;              ///< null unless it is in this process
   name_registry names_{milliseconds{0}}; ///< until `make_behavior`
+  joiner_places joiners_;                ///< on the director
   std::map<std::string, opened> opened_;
   std::map<std::string, linked> linked_;
   reported_once failing_;               ///< reasons why names cannot be reached
@@ -159,10 +158,14 @@ private:
   std::optional<moment> linked_at_;     ///< when the director was linked, until a view comes
   wait_reporter teller_;
   line_limit strangers_{stranger_line_interval};
-  std::optional<moment> rejoins_at_;
-  bool is_out_ = false;                    ///< taken out by the director, and not back yet
+  struct {
+    std::optional<moment> at;
+    bool is_out = false; ///< taken out by the director, and not back yet
+  } rejoining_;
   std::string work_;                       ///< as said last
   std::map<std::string, moment> dials_at_; ///< of peers that have refused
+  std::map<std::string, moment>
+    left_; ///< nodes that no file lists, lost lately: their places are kept
   bool is_over_ = false;
   struct {
     end_notice others; ///< who they are that have to know it

@@ -32,6 +32,7 @@ gate_options peer_gate(const caf::actor_system& system, const peer_process& x) {
   result.facts.process = to_string(system.node());
   result.facts.life = (uint64_t{random()} << 32) | random();
   result.plan = x.cluster;
+  result.plan.join.reset(); // all of these processes are listed
   for (auto& node : result.plan.nodes)
     node.is_director = false; // there is no director
   result.tls = x.tls;

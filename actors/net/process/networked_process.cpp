@@ -142,6 +142,10 @@ director_options options_of_director(const networked_options& x, const model& ne
     result.membership.expected.push_back({node.name, node.replica_count, node.shard_count});
   result.membership.lets_join = x.cluster.join.has_value();
   result.membership.home = x.own_name;
+  // Who joins makes up further groups.
+  if (auto& split = result.membership.split; split.splits() && !x.resolved.parallel.data)
+    split.shape.data =
+      std::max(split.shape.data, x.cluster.replica_count_max() / split.shape.group_size());
   // Each replica gets a slice: the parameter server decides which one gets work.
   if (has_server(x.resolved.training)) {
     result.membership.decider = x.own_name;
@@ -451,15 +455,20 @@ networked_end networked_process::parts::wait_for_director() {
     }
   }
   watch.ask();
+  // Then the others wait for its next life.
+  const bool may_pause = options.checkpoints && options.cluster.recovery.director_pauses;
   if (finished_->failed) {
     const bool was_stopped = finished_->failure == static_cast<uint8_t>(failure_code::interrupted);
-    say_goodbye(was_stopped ? 0 : finished_->failure, finished_->problem);
+    if (!was_stopped || !may_pause)
+      say_goodbye(was_stopped ? 0 : finished_->failure, finished_->problem);
     throw_if_failed(*finished_);
   }
+  const bool pauses =
+    may_pause && finished_->reason == static_cast<uint8_t>(stop_reason::interrupt);
   auto result = result_here();
   keep(result);
-  if (stop_sent && options.checkpoints && options.cluster.recovery.director_pauses)
-    return {std::move(result), "paused"}; // the others wait for its next life
+  if (pauses)
+    return {std::move(result), "paused"};
   say_goodbye(0, "finished");
   return {std::move(result), "finished"};
 }

@@ -134,6 +134,10 @@ void expect_sound(const cluster_plan& plan) {
   if (std::ranges::count(plan.nodes, true, &cluster_node::is_director) != 1)
     throw failure(failure_code::bad_job, "a cluster has exactly one director", "node.director",
                   "set director = true for one node");
+  if (plan.join && (!plan.max_nodes || *plan.max_nodes < plan.listed_count() || plan.has_holders()))
+    throw failure(
+      failure_code::bad_job, "this cluster cannot let others join", "join",
+      "set max_nodes to no fewer than are listed; with rows of their own list all nodes");
 }
 
 networked_options with_placed_server(networked_options options) {
@@ -192,13 +196,15 @@ void tell_that_it_is_over(const networked_options& options, const std::string& h
     if (!refused || refused->what.why.code != refusal_code::finished)
       return;
     const std::lock_guard guard{mutex};
-    told.insert(refused->what.peer);
+    if (options.cluster.lists(refused->what.peer))
+      told.insert(refused->what.peer);
     changed.notify_all();
   });
   const auto due = moment::clock::now() + patience;
   std::unique_lock lock{mutex};
-  while (told.size() + 1 < options.cluster.listed_count() && moment::clock::now() < due &&
-         !(options.stop_requested && options.stop_requested()))
+  // Nobody knows how many others may come.
+  while ((options.cluster.join || told.size() + 1 < options.cluster.listed_count()) &&
+         moment::clock::now() < due && !(options.stop_requested && options.stop_requested()))
     changed.wait_for(lock, told_poll_interval);
   lock.unlock(); // the gate's thread may be in the callback, which takes the lock
 }

@@ -36,7 +36,7 @@ carrier_options carrier_options_of(const networked_options& x, const std::weak_p
 
 /// For a director that finds its run finished: refuses every other node of the plan that dials or
 /// is dialled, with `how` as reason, so that none waits for the join timeout. Returns when all
-/// nodes know, after `patience`, or when `stop_requested` returns true. Needs no actor system.
+/// nodes know (never where others may join), after `patience`, or when `stop_requested` returns true. Needs no actor system.
 /// Throws failure as the constructor of `networked_process` does.
 void tell_that_it_is_over(const networked_options& options, const std::string& how,
                           milliseconds patience);

@@ -16,7 +16,7 @@ namespace {
 
 job resolve_for(const cluster_plan& plan, const std::string& own_name, job x,
                 const prepared_data& data) {
-  const auto replicas = plan.replica_count();
+  const auto replicas = plan.listed_replica_count();
   if (const auto problem = groups_problem(x.parallel, replicas))
     throw failure(failure_code::bad_job, problem->why, problem->key, problem->hint);
   x.training.replicas = groups_of(x.parallel, replicas);

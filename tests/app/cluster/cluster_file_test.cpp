@@ -273,6 +273,11 @@ TEST_F(cluster_file, others_may_join_where_it_says_so) {
   EXPECT_EQ(full.tls->of_joiners.certificate_file, folder.path("guest.pem"));
   EXPECT_FALSE(full.plan.can_lose_spans());
   EXPECT_EQ(load(cluster_text(full)).plan, full.plan);
+  EXPECT_EQ(load("insecure = true\nmax_nodes = 4\n" + job +
+                 "[join]\n[[node]]\nname = \"a\"\naddress = "
+                 "\"[2001:db8::1]:7400\"\ndirector = true\n")
+              .plan.join->listen,
+            "[::]:0");
   EXPECT_EQ(load("max_nodes = 4\n" + good, {"join.replicas=5"}).plan.join->replica_count, 5u);
   EXPECT_EQ(load(good + "[join]\n", {}, {{"TROUPE_MAX_NODES", "7"}}).plan.max_nodes, 7u);
   const std::string apart = "[training]\nconsistency = \"asynchronous\"\n";
@@ -294,11 +299,14 @@ TEST_F(cluster_file, what_says_who_may_join_must_fit) {
     {"max_nodes = 1\n" + good + "[[node]]\nname = \"b\"\naddress = \"127.0.0.1:0\"\n[join]\n",
      {"1:1: max_nodes = 1, and the file lists 2 nodes; raise it"}},
     {"min_nodes = 2\n" + good,
-     {"1:1: min_nodes = 2, and 1 nodes may take part; lower it, or let others come with [join]"}},
+     {"1:1: min_nodes = 2, and at most 1 may compute or own parameters; lower it, or let others "
+      "come with [join]"}},
     {"min_nodes = 5\nmax_nodes = 4\n" + good + "[join]\n",
-     {"1:1: min_nodes = 5, and 4 nodes may take part; raise max_nodes"}},
+     {"1:1: min_nodes = 5, and at most 4 may compute or own parameters; raise max_nodes"}},
     {"max_nodes = 4\n" + good + "[join]\naccepts = \"main\"\n",
      {"9:1: 'main' is the name of a node; its certificate would admit any name: choose another"}},
+    {"max_nodes = 4\n" + good + "[join]\nreplicas = 0\nshards = 0\n",
+     {"8:2: a node that joins without replicas and shards has nothing to do; give it some"}},
     {"max_nodes = 4\n" + good + "[join]\nlisten = \"0.0.0.0:0\"\n",
      {"9:1: others can reach a node that listens on 0.0.0.0:0, and nothing proves who joins; add "
       "[tls] with ca = \"...\", or insecure = true in a network you trust"}},

@@ -90,6 +90,21 @@ TEST(node_choice, who_is_not_listed_brings_what_the_file_says_of_joiners) {
   EXPECT_EQ(cluster.plan.proof_name("w1"), "w1");
 }
 
+TEST(node_choice, who_is_not_listed_needs_no_address_but_one_that_can_be_dialled) {
+  loaded_cluster cluster;
+  cluster.plan = plan_of({"127.0.0.1:1"});
+  cluster.plan.join.emplace();
+  cluster.places = {"here"};
+  const auto index = take_node(cluster, "x");
+  EXPECT_NO_THROW(expect_ports(cluster));
+  for (const auto* address : {"10.0.0.7:0", "0.0.0.0:7400", "[::]:7400"}) {
+    cluster.plan.nodes[index].address = address;
+    EXPECT_THROW(expect_ports(cluster), job_errors) << address;
+  }
+  cluster.plan.nodes[index].address = "10.0.0.7:7400";
+  EXPECT_NO_THROW(expect_ports(cluster));
+}
+
 TEST(node_rank, launchers_say_it_in_variables_of_their_own) {
   EXPECT_FALSE(find_rank({{"HOME", "/root"}, {"HOSTNAME", "pod-3"}}, "pod-3"));
   for (const auto* name : {"TROUPE_NODE_INDEX", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})

@@ -180,6 +180,23 @@ TEST(admission, who_is_not_listed_may_come_where_the_plan_says_so) {
   EXPECT_FALSE(ends_process({"x", refusal, false}, open_to(), "a"));
 }
 
+TEST(admission, who_is_not_listed_has_a_name_for_a_node) {
+  for (const std::string name : {"", "X", "x y", "x\x1b[2J", "-x"}) {
+    const auto found = admit(
+      facts_of("b"),
+      [&] {
+        auto result = facts_of("x");
+        result.node = name;
+        return result;
+      }(),
+      open_to());
+    EXPECT_EQ(found.code, refusal_code::no_permission) << name;
+  }
+  auto long_name = facts_of("x");
+  long_name.node = std::string(64, 'x');
+  EXPECT_FALSE(admit(facts_of("b"), long_name, open_to()).is_admitted());
+}
+
 TEST(admission, who_is_not_listed_proves_the_name_of_those_that_join) {
   auto plan = open_to();
   plan.join->accepts = "guest";

@@ -440,13 +440,40 @@ TEST(joiner, counts_among_those_that_are_enough_to_begin_with) {
 TEST(joiner, more_of_them_than_are_listed_may_be_needed_to_begin) {
   auto options = open_to_others();
   options.min_nodes = 4;
+  options.settle = milliseconds{50};
   membership_rule rule{options, at(0)};
   rule.on_joined({"a", 1, 1, 1}, at(0));
   const auto waits = rule.on_joined({"b", 1, 2, 0}, at(0));
   EXPECT_EQ(reason_of(waits.back()), "waiting for a process: 2 of 4 nodes are here");
   EXPECT_EQ(texts_of(rule.on_joined({"z", 1, 1, 1}, at(1))), (texts{"wait since 0"}));
-  EXPECT_EQ(texts_of(rule.on_joined({"y", 1, 1, 1}, at(2))), (texts{"persist 1"}))
-    << "all that are listed are here: nobody else is waited for";
+  rule.on_joined({"y", 1, 1, 1}, at(2));
+  EXPECT_EQ(texts_of(rule.on_tick(at(51))), texts{}) << "more may come";
+  const auto begins = rule.on_tick(at(52));
+  EXPECT_EQ(texts_of(begins), (texts{"persist 1"}));
+  EXPECT_EQ(reason_of(begins[0]), "everybody is here");
+}
+
+TEST(joiner, does_not_make_up_for_a_listed_one_at_the_deadline) {
+  membership_rule rule{open_to_others(), at(0)};
+  rule.on_joined({"a", 1, 1, 1}, at(0));
+  rule.on_joined({"z", 1, 1, 1}, at(0));
+  const auto decisions = rule.on_tick(at(1000));
+  ASSERT_EQ(texts_of(decisions), (texts{"give up"}));
+  EXPECT_EQ(
+    reason_of(decisions[0]),
+    "only 1 of 2 nodes came within 1 s; missing: b. Start them, raise timeouts.join, or say with "
+    "min_nodes how many are enough");
+}
+
+TEST(joiner, who_brings_nothing_is_not_counted) {
+  auto options = open_to_others();
+  options.expected.push_back({"leader", 0, 0});
+  options.min_nodes = 3;
+  membership_rule rule{options, at(0)};
+  rule.on_joined({"leader", 1, 0, 0}, at(0));
+  rule.on_joined({"a", 1, 1, 1}, at(0));
+  EXPECT_EQ(reason_of(rule.on_joined({"b", 1, 2, 0}, at(0)).back()),
+            "waiting for a process: 2 of 3 nodes are here");
 }
 
 TEST(joiner, too_few_end_the_run_at_the_deadline) {

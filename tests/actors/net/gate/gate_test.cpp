@@ -243,6 +243,35 @@ TEST(gate, who_is_not_listed_is_dialled_once_told_of_and_not_once_it_is_gone) {
   EXPECT_TRUE(y.log.next<opened_news>());
 }
 
+// Its link with the director alone was lost: the director says that it is gone, and then that it is there.
+TEST(gate, who_was_gone_for_the_director_alone_is_not_dialled_beside_its_link) {
+  logged_gate x{joining("x")};
+  auto options = joining("y");
+  options.facts.process = "another";
+  logged_gate y{options};
+  y.door.dial_now("x", {"127.0.0.1", x.door.port()});
+  ASSERT_TRUE(y.log.next<opened_news>());
+  for (const std::string name : {"x", ""}) {
+    y.door.forget(name);
+    y.door.dial_now("x", {"127.0.0.1", x.door.port()});
+    EXPECT_FALSE(y.log.next<opened_news>(milliseconds{200})) << "it is linked";
+  }
+  y.door.dial_again("x"); // that link is lost, too
+  EXPECT_TRUE(y.log.next<opened_news>());
+}
+
+TEST(gate, a_linked_node_that_is_gone_is_not_dialled_once_its_link_is_lost) {
+  logged_gate x{joining("x")};
+  auto options = joining("y");
+  options.facts.process = "another";
+  logged_gate y{options};
+  y.door.dial_now("x", {"127.0.0.1", x.door.port()});
+  ASSERT_TRUE(y.log.next<opened_news>());
+  y.door.forget({});
+  y.door.dial_again("x");
+  EXPECT_FALSE(y.log.next<opened_news>(milliseconds{200}));
+}
+
 TEST(gate, who_is_gone_is_dialled_no_more_though_it_never_answered) {
   logged_gate y{joining("y")};
   y.door.dial_now("x", {"127.0.0.1", free_port()});

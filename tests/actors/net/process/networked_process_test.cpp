@@ -345,7 +345,9 @@ TEST(networked_process, others_join_and_take_over_slices_and_then_spans) {
 }
 
 TEST(networked_process, no_more_of_them_take_part_than_may) {
-  auto cluster = started(endless_job(), open_plan({bringing(1, 1)}, 2));
+  auto plan = open_plan({bringing(1, 1)}, 2);
+  plan.timeouts.lost_after = milliseconds{1'500}; // a place is kept for so long
+  auto cluster = started(endless_job(), plan);
   wait_for_version(cluster[0], 20);
   const auto one = joined(cluster, "x");
   EXPECT_TRUE(says(*one, "computes"));
@@ -353,9 +355,50 @@ TEST(networked_process, no_more_of_them_take_part_than_may) {
   EXPECT_TRUE(says(*two, "a cannot be reached: as many nodes are here as may be (max_nodes = 2)"));
   EXPECT_TRUE(says(cluster[0], "y may not join yet: as many nodes are here"));
   one->leave();
-  EXPECT_TRUE(says(*two, "computes")) << "there is room";
+  EXPECT_TRUE(says(*two, "computes") || says(*two, "computes")) << "there is room";
   stopped_as_alone(cluster);
   EXPECT_EQ(two->end().reason, "finished");
+}
+
+// A group of two: who joins makes up a second one.
+TEST(networked_process, others_make_up_further_groups_of_a_split_model) {
+  auto x = endless_job();
+  x.parallel.tensor = 2;
+  x.model.cuts = 2;
+  x.training.slices = 2;
+  auto plan = open_plan({bringing(1, 1), bringing(1, 0)}, 4);
+  plan.join->shard_count = 0;
+  x.training.replicas = 1;
+  auto cluster = started(x, plan);
+  wait_for_version(cluster[0], 20);
+  const auto one = joined(cluster, "x");
+  const auto two = joined(cluster, "y");
+  EXPECT_TRUE(says(*one, "computes") && says(*two, "computes"));
+  cluster[0].stop();
+  const auto end = cluster[0].end();
+  auto shorter = x;
+  shorter.training.steps = end.training->summary.steps;
+  EXPECT_EQ(parameters_of(end), alone(shorter));
+}
+
+TEST(networked_process, of_a_run_that_is_over_those_that_are_not_listed_hear_too) {
+  auto plan = open_plan({bringing(1, 1)}, 3);
+  test_cluster cluster{small_job(), plan};
+  auto options = cluster.options_of(0);
+  options.cluster.nodes[0].address = "127.0.0.1:" + std::to_string(free_port());
+  auto later = cluster.options_of_joiner("x");
+  later.cluster.nodes[0].address = options.cluster.nodes[0].address;
+  test::test_node x{later};
+  x.begin();
+  tell_that_it_is_over(options, "the run is finished (step 7)", milliseconds{3'000});
+  EXPECT_EQ(x.end().reason, "the run is finished (step 7)");
+}
+
+TEST(networked_process, a_plan_that_cannot_let_others_join_is_refused) {
+  auto plan = open_plan({bringing(1, 1), bringing(1, 1)}, 1);
+  EXPECT_THROW(test_cluster(small_job(), plan).start(0), failure);
+  plan.max_nodes.reset();
+  EXPECT_THROW(test_cluster(small_job(), plan).start(0), failure);
 }
 
 TEST(networked_process, a_port_in_use_is_named) {
