@@ -142,6 +142,18 @@ class Elastic(EqualRuns):
             alone = trained_alone(self.job, [f"training.epochs={ENDLESS}", f"training.steps={last['steps']}"])
             self.assertEqual(last["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
 
+    def test_who_joins_computes_tasks_of_a_parameter_server(self):
+        mode = ["training.strategy=parameters", "training.epochs=1000"]
+        text = self.text(4).replace(f"epochs = {ENDLESS}", 'epochs = 1000\nstrategy = "parameters"')
+        with Cluster(text, self.nodes, folder=self.folder) as cluster:
+            self.assertTrue(cluster.wait_for_epoch(3), cluster.messages())
+            self.join(cluster, "pod-a")
+            result = cluster.result()
+            alone = trained_alone(self.job, [*mode, "training.replicas=2"])
+            self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
+            self.assertEqual((result["joins"], len(result["samples_by_replica"])), (1, 3))
+            self.assertTrue(all(result["samples_by_replica"]), result)
+
     def test_a_run_that_needs_more_nodes_than_are_listed_waits_for_them(self):
         text = self.text(4, join=60).replace("min_nodes = 1", "min_nodes = 3")
         with Cluster(text, self.nodes, folder=self.folder) as cluster:
