@@ -265,7 +265,7 @@ std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& 
                       0,
                       need_of_whole_models(resolved, shape, node.replica_count,
                                            {node.shard_count > 0 ? owners : 0,
-                                            cluster.replica_count() - node.replica_count}),
+                                            cluster.listed_replica_count() - node.replica_count}),
                       node.memory_bytes});
   return result;
 }

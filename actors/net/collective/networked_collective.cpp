@@ -76,7 +76,7 @@ struct networked_collective::parts {
 };
 
 void networked_collective::parts::start() {
-  options.rule.member_count = options.cluster.replica_count();
+  options.rule.member_count = options.cluster.listed_replica_count();
   gate_ = std::make_shared<gate>(
     peer_gate(system, {options.cluster, options.own_name, options.tls, words_of(options)}));
   // The meeting, the carriers and the members may outlive the gate for a moment.
