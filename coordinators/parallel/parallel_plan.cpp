@@ -257,15 +257,18 @@ std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& 
     cluster = cluster.with_server(is_solver || has_one_owner(resolved));
   const auto owners = static_cast<size_t>(
     std::ranges::count_if(cluster.nodes, [](const auto& x) { return x.shard_count > 0; }));
+  size_t replica_count = 0; // of a process that joins, too
+  for (const auto& node : cluster.nodes)
+    replica_count += node.replica_count;
   std::vector<process_plan> result;
   for (const auto& node : cluster.nodes)
     result.push_back({node.name,
                       {},
                       {},
                       0,
-                      need_of_whole_models(resolved, shape, node.replica_count,
-                                           {node.shard_count > 0 ? owners : 0,
-                                            cluster.listed_replica_count() - node.replica_count}),
+                      need_of_whole_models(
+                        resolved, shape, node.replica_count,
+                        {node.shard_count > 0 ? owners : 0, replica_count - node.replica_count}),
                       node.memory_bytes});
   return result;
 }
