@@ -231,7 +231,6 @@ TEST(gate, who_is_not_listed_is_dialled_once_told_of_and_not_once_it_is_gone) {
   EXPECT_TRUE(y.log.next<failing_news>());
   y.door.dial_now("x", {"127.0.0.1", x.door.port()}); // it has come back elsewhere
   EXPECT_TRUE(y.log.next<opened_news>());
-  y.door.forget({}); // it is linked
   y.door.dial_again("x");
   EXPECT_TRUE(y.log.next<opened_news>());
   y.door.forget("x");
