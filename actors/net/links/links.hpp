@@ -164,8 +164,6 @@ private:
   } rejoining_;
   std::string work_;                       ///< as said last
   std::map<std::string, moment> dials_at_; ///< of peers that have refused
-  std::map<std::string, moment>
-    left_; ///< nodes that no file lists, lost lately: their places are kept
   bool is_over_ = false;
   struct {
     end_notice others; ///< who they are that have to know it
