@@ -77,6 +77,16 @@ def impostor(port, draw, keys):
     return Impostor(port, greeting, context)
 
 
+class Joiner(Node):
+    """A node that the cluster file does not list."""
+
+    def __init__(self, name):
+        super().__init__(name, 0, 0, "")
+
+    def text(self):
+        return ""
+
+
 class Trial:
     """One run: what is drawn, and what befalls."""
 
@@ -93,14 +103,17 @@ class Trial:
             shapes[-1] = (self.draw.randint(1, 3), shapes[-1][1])
         if not any(shards for _, shards in shapes):
             shapes[0] = (shapes[0][0], 1)
-        self.nodes = [Node(name, *shape, f"127.0.0.1:{port}") for name, port, shape
-                      in zip(ALL_NAMES, free_ports(count), shapes)]
+        self.nodes = [Node(name, *shape, f"127.0.0.1:{port}") if any(shape) or name == DIRECTOR or HAS_HOMES else Joiner(name)
+                      for name, port, shape in zip(ALL_NAMES, free_ports(count), shapes)]
+        for node in self.nodes if HAS_HOMES else ():  # all of them are listed, and have some work
+            node.shards = node.shards or int(node.replicas == 0)
+        self.joiners = [node for node in self.nodes if isinstance(node, Joiner)]
         self.mode = self.drawn_mode() if HAS_MODES else {}
         self.repeats = "training.consistency" in self.mode
         self.split = self.drawn_split() if SPLITS else self.mode
         self.keys = os.path.join(folder, "keys") if self.is_secured else None
         if self.keys:
-            make_certificates(self.keys, *ALL_NAMES[:count], "visitor")
+            make_certificates(self.keys, *ALL_NAMES[:count], "visitor", "join")
         self.log = []
 
     def drawn_mode(self):
@@ -126,6 +139,8 @@ class Trial:
         carrier = self.draw.choice(["auto", *CARRIERS])
         keys = {"network.carrier": f'"{carrier}"', "training.epochs": self.epochs, "training.exchange": f'"{self.exchange}"',
                 "training.slices": self.slices, "checkpoint.every_steps": every, **self.split}
+        if self.joiners:
+            keys = {"max_nodes": len(self.nodes), "join.listen": '"127.0.0.1:0"', **keys}
         return ("".join(f"{key} = {value}\n" for key, value in keys.items() if value is not None)
                 + (tls_text(self.keys) if self.keys else ""))
 
@@ -140,6 +155,8 @@ class Trial:
     def wire_all(self, wires):
         """Whoever dials a node reaches it by way of a bad wire."""
         for node in self.nodes:
+            if node in self.joiners:
+                continue
             wire = wires.new(int(node.address.rsplit(":", 1)[1]))
             node.listen, node.address = node.address, f"127.0.0.1:{wire.port}"
             wire.flip_chance, wire.flips_left, wire.flips_greetings = 0.01, 20, True
@@ -222,7 +239,7 @@ class Trial:
 
     def impersonate(self, cluster):
         name = self.victim(cluster)
-        if not name or cluster.nodes[name].listen:
+        if not name or cluster.nodes[name].listen or not cluster.nodes[name].address:
             return
         self.stop(cluster, name)
         with impostor(int(cluster.nodes[name].address.rsplit(":", 1)[1]), self.draw, self.keys):
