@@ -14,6 +14,7 @@
 #include "app/terminal/output.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
+#include "models/keys/closest_name.hpp"
 
 #include <caf/actor_system.hpp>
 
@@ -223,9 +224,15 @@ int run_node(const chosen_node& here, const node_arguments& arguments) {
   watch_stop_signals(one_signal_for, arguments.run.quiet);
   if (is_open_to_strangers(here.cluster))
     print_message(insecure_warning(arguments.run.job_file));
-  if (!here.self().is_listed && !arguments.run.quiet)
+  if (!here.self().is_listed && !arguments.run.quiet) {
+    std::vector<std::string> listed;
+    for (const auto& node : here.cluster.plan.nodes)
+      if (node.is_listed)
+        listed.push_back(node.name);
+    const auto meant = did_you_mean(here.self().name, listed);
     log_news("joins as '" + here.self().name + "', which " + arguments.run.job_file +
-             " does not list");
+             " does not list" + (meant.empty() ? "" : ": " + meant));
+  }
   return here.self().is_director ? lead(here, arguments) : follow(here, arguments);
 }
 
