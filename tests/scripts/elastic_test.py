@@ -8,6 +8,7 @@ one process. Whoever may not join is refused by name, on both sides, and the run
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -32,9 +33,10 @@ class Elastic(EqualRuns):
         self.job = self.write("job.toml", text.replace("slices = 4", "slices = 8").replace("[128]", "[512]"))
 
     def text(self, most, join=8, tls=None, more=""):
+        timing = re.sub('settle = ".*"', f'settle = "{int(2000 * SLOWNESS)}ms"', timeouts(LOST_AFTER_WHEN_BUSY, join))
         return f"max_nodes = {most}\n" + cluster_text(
             self.nodes, settings_of(ENDLESS, "socket") + (tls_text(self.keys) if tls is None else tls)
-            + "[join]\n" + more, timeouts(LOST_AFTER_WHEN_BUSY, join), self.job)
+            + "[join]\n" + more, timing, self.job).replace("min_nodes = 1", "min_nodes = 2")
 
     def cluster(self, most, **more):
         return Cluster(self.text(most, **more), self.nodes, folder=self.folder)
@@ -143,8 +145,8 @@ class Elastic(EqualRuns):
             self.assertEqual(last["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
 
     def test_who_joins_computes_tasks_of_a_parameter_server(self):
-        mode = ["training.strategy=parameters", "training.epochs=1000"]
-        text = self.text(4).replace(f"epochs = {ENDLESS}", 'epochs = 1000\nstrategy = "parameters"')
+        mode = ["training.strategy=parameters", "training.epochs=400"]
+        text = self.text(4).replace(f"epochs = {ENDLESS}", 'epochs = 400\nstrategy = "parameters"')
         with Cluster(text, self.nodes, folder=self.folder) as cluster:
             self.assertTrue(cluster.wait_for_epoch(3), cluster.messages())
             self.join(cluster, "pod-a")
@@ -155,7 +157,7 @@ class Elastic(EqualRuns):
             self.assertTrue(all(result["samples_by_replica"]), result)
 
     def test_a_run_that_needs_more_nodes_than_are_listed_waits_for_them(self):
-        text = self.text(4, join=60).replace("min_nodes = 1", "min_nodes = 3")
+        text = self.text(4, join=60).replace("min_nodes = 2", "min_nodes = 3")
         with Cluster(text, self.nodes, folder=self.folder) as cluster:
             director = cluster.director()
             self.assertTrue(cluster.wait_until(lambda: director.said("2 of 3 nodes are here")), cluster.messages())
