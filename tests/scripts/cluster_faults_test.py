@@ -206,10 +206,7 @@ class Faults(EqualRuns):
             for name in names if restarts else ():
                 cluster.start(name)
             self.assertTrue(cluster.wait_for_epoch(max(cluster.director().epoch_times) + 20), cluster.messages())
-            cluster.director().signal(signal.SIGTERM)
-            result = cluster.result()
-            alone = trained_alone(JOB, [f"training.epochs={endless}", f"training.steps={result['steps']}"])
-            self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
+            result = self.stopped_as_alone(cluster, epochs=endless)
             undone = {key: result[key] for key in ("steps_again", "rollbacks", "replicas_lost", "leaves")}
             self.assertEqual(undone, {"steps_again": 0, "rollbacks": 0, "replicas_lost": 0, "leaves": len(names)},
                              cluster.messages())
@@ -235,10 +232,7 @@ class Faults(EqualRuns):
             self.assertTrue(cluster.wait_until(lambda: director.said("spans for right; training starts from version")),
                             cluster.messages())
             self.assertTrue(cluster.wait_for_epoch(max(director.epoch_times) + 20), cluster.messages())
-            director.signal(signal.SIGTERM)
-            result = cluster.result()
-            alone = trained_alone(JOB, ["training.epochs=1000000", f"training.steps={result['steps']}"])
-            self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
+            result = self.stopped_as_alone(cluster)
             self.assertEqual((result["steps_again"], result["rollbacks"], result["replicas_lost"]), (0, 0, 0))
             self.assertGreater(result["spans_by_node"]["right"], 0)
 

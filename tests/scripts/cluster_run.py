@@ -374,6 +374,14 @@ class EqualRuns(CommandTest):
         for key in ("parameters_sha256", "job_sha256", "steps", "test_accuracy"):
             self.assertEqual(result[key], self.undisturbed[epochs][key], cluster.messages())
 
+    def stopped_as_alone(self, cluster, job=JOB, epochs=1_000_000):
+        """The result of a run of so many epochs that is stopped now, which has the bits of one process up to that step."""
+        cluster.director().signal(signal.SIGTERM)
+        result = cluster.result()
+        alone = trained_alone(job, [f"training.epochs={epochs}", f"training.steps={result['steps']}"])
+        self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
+        return result
+
     def expect_good_ends(self, cluster, lost=(), away=()):
         """Nobody failed: those in `lost` were killed and stayed so; those in `away` may have come
         back only after the end, when they found nobody."""

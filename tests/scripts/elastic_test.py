@@ -18,7 +18,7 @@ from command import JOB, main
 from patience import HANG, SLOWNESS
 from secured_cluster import make_certificates, tls_text, troupe
 
-ENDLESS = 1_000_000  # epochs: the test stops the run
+ENDLESS = 1_000_000  # epochs: the test stops the run (stopped_as_alone)
 LOST_AFTER_WHEN_BUSY = 8 * SLOWNESS
 
 
@@ -60,14 +60,6 @@ class Elastic(EqualRuns):
         last = max(cluster.director().epoch_times, default=0)
         self.assertTrue(cluster.wait_for_epoch(last + 10), cluster.messages())
 
-    def stopped_as_alone(self, cluster):
-        """The result of the run, which has the bits of one process up to that step."""
-        cluster.director().signal(signal.SIGTERM)
-        result = cluster.result()
-        alone = trained_alone(self.job, [f"training.epochs={ENDLESS}", f"training.steps={result['steps']}"])
-        self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
-        return result
-
     def asked_to_end(self, cluster, *names):
         asked = [cluster.processes[name] for name in names]
         for process in asked:
@@ -89,7 +81,7 @@ class Elastic(EqualRuns):
             self.asked_to_end(cluster, "pod-a", "pod-d", "left")
             self.wait_for(cluster, lambda here: sorted(here) == [DIRECTOR, "pod-b", "pod-c"])
             self.go_on(cluster)
-            result = self.stopped_as_alone(cluster)
+            result = self.stopped_as_alone(cluster, self.job)
             self.assertEqual({key: result[key] for key in ("joins", "leaves", "replicas_lost", "rollbacks", "steps_again")},
                              {"joins": 4, "leaves": 3, "replicas_lost": 0, "rollbacks": 0, "steps_again": 0},
                              cluster.messages())
@@ -106,7 +98,7 @@ class Elastic(EqualRuns):
             self.wait_for(cluster, lambda here: here.get("pod-a", {}).get("slices", 0) > 0 and len(here) == 4)
             self.assertTrue(cluster.processes["pod-b"].said("linked with pod-a"), "it was dialled once more")
             self.go_on(cluster)
-            self.stopped_as_alone(cluster)
+            self.stopped_as_alone(cluster, self.job)
 
     def test_the_director_comes_back_and_all_join_it_again(self):
         with self.cluster(4, join=20) as cluster:
@@ -120,7 +112,7 @@ class Elastic(EqualRuns):
             cluster.start(DIRECTOR, "--resume")
             self.wait_for(cluster, lambda here: sorted(here) == ["left", DIRECTOR, "pod-a"])
             self.go_on(cluster)
-            self.stopped_as_alone(cluster)
+            self.stopped_as_alone(cluster, self.job)
 
     def test_a_director_that_is_asked_to_end_pauses_the_run(self):
         """The others wait for its next life, which goes on where they stood."""
@@ -163,7 +155,7 @@ class Elastic(EqualRuns):
             self.assertTrue(cluster.wait_until(lambda: director.said("2 of 3 nodes are here")), cluster.messages())
             self.join(cluster, "pod-a")
             self.assertTrue(cluster.wait_for_epoch(2), cluster.messages())
-            self.assertEqual(self.stopped_as_alone(cluster)["joins"], 0)
+            self.assertEqual(self.stopped_as_alone(cluster, self.job)["joins"], 0)
 
     # Who may not join.
 
@@ -181,7 +173,7 @@ class Elastic(EqualRuns):
             if said:
                 self.assertTrue(cluster.wait_until(lambda: cluster.director().said(said)), cluster.messages())
             self.go_on(cluster)
-            result = self.stopped_as_alone(cluster)
+            result = self.stopped_as_alone(cluster, self.job)
             self.assertEqual((result["replicas_lost"], result["rollbacks"]), (0, 0))
 
     def test_without_a_certificate(self):

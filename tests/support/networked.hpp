@@ -9,12 +9,15 @@
 #include "data/text/failure.hpp"
 #include "tests/support/training.hpp"
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -181,6 +184,46 @@ inline test_cluster started(const job& x, troupe::cluster_plan plan) {
   test_cluster result{x, std::move(plan)};
   result.start_all();
   return result;
+}
+
+inline std::vector<float> alone(const job& x) {
+  return values_of(test::train_on(2, x).parameters);
+}
+
+inline std::vector<float> parameters_of(const networked_end& end) {
+  return end.training ? values_of(end.training->parameters) : std::vector<float>{};
+}
+
+inline void wait_for_version(const test::test_node& director, uint64_t version) {
+  for (int i = 0; i < 1'000 && director.version() < version; ++i)
+    std::this_thread::sleep_for(milliseconds{10});
+  EXPECT_FALSE(director.has_ended(milliseconds{0})) << "the run is too short for this test";
+}
+
+/// Whether it says so soon: what it hears is told on another thread.
+inline bool says(const test::test_node& node, const std::string& words) {
+  for (int i = 0; i < 500 && node.news().find(words) == std::string::npos; ++i)
+    std::this_thread::sleep_for(milliseconds{10});
+  return node.news().find(words) != std::string::npos;
+}
+
+/// Trains until it is stopped. Two blocks of parameters, so that two shards have a span each.
+inline job endless_job() {
+  auto x = small_job();
+  x.model.hidden = {512};
+  x.training.epochs = 1'000'000;
+  x.training.evaluate_every = 1'000;
+  return x;
+}
+
+/// Stops an endless run, whose bits must be those of one process up to that version.
+inline networked_end stopped_as_alone(test_cluster& cluster) {
+  cluster[0].stop();
+  auto end = cluster[0].end();
+  auto shorter = endless_job();
+  shorter.training.steps = end.training->summary.steps;
+  EXPECT_EQ(parameters_of(end), alone(shorter));
+  return end;
 }
 
 } // namespace troupe::test

@@ -160,15 +160,6 @@ private:
 
 using namespace test;
 
-/// Two blocks of parameters; trains until it is stopped.
-job endless_job() {
-  auto x = test::small_job();
-  x.model.hidden = {512};
-  x.training.epochs = 1'000'000;
-  x.training.evaluate_every = 1'000;
-  return x;
-}
-
 /// Pieces go over the wires, as messages or by connections of their own.
 class broken_wire : public testing::TestWithParam<carrier_choice> {};
 
@@ -202,17 +193,6 @@ bool trains(const test::test_node& director) {
   return wait_until([&] { return director.version() > before + 10; });
 }
 
-/// Stops the run, whose bits must be those of one process up to that version.
-networked_end expect_same_bits(test_cluster& cluster) {
-  cluster[0].stop();
-  auto end = cluster[0].end();
-  auto shorter = endless_job();
-  shorter.training.steps = end.training->summary.steps;
-  EXPECT_EQ(test::values_of(end.training->parameters),
-            test::values_of(test::train_on(2, shorter).parameters));
-  return end;
-}
-
 TEST_P(broken_wire, a_cut_wire_is_dialled_again) {
   test_cluster cluster{endless_job(), impatient(plan_of({bringing(1, 1), bringing(1, 0)}))};
   relay wire{cluster.start(0).port()};
@@ -228,7 +208,7 @@ TEST_P(broken_wire, a_cut_wire_is_dialled_again) {
   EXPECT_TRUE(wait_until([&] { return times_said(cluster[0], "linked with b") == 2; }));
   EXPECT_TRUE(wait_until([&] { return times_said(b, "computes slice") == 2; }));
   EXPECT_TRUE(trains(cluster[0])) << "together again";
-  const auto end = expect_same_bits(cluster);
+  const auto end = stopped_as_alone(cluster);
   EXPECT_EQ(end.training->summary.views, 4u) << "all; without b; b follows; b computes";
   EXPECT_EQ(b.end().reason, "finished");
 }
@@ -246,7 +226,7 @@ TEST_P(broken_wire, a_silent_wire_is_lost_after_its_time) {
   wire.mend();
   EXPECT_TRUE(wait_until([&] { return times_said(cluster[0], "linked with b") == 2; }));
   EXPECT_TRUE(trains(cluster[0])) << "together again";
-  const auto end = expect_same_bits(cluster);
+  const auto end = stopped_as_alone(cluster);
   EXPECT_EQ(end.training->summary.rollbacks, 1u);
   EXPECT_EQ(b.end().reason, "finished");
 }
@@ -267,7 +247,7 @@ TEST_P(broken_wire, who_was_taken_out_joins_anew) {
   EXPECT_TRUE(wait_until([&] { return times_said(cluster[1], "linked with c") == 2; }));
   EXPECT_TRUE(wait_until([&] { return times_said(c, "takes part again") == 1; })) << c.news();
   EXPECT_TRUE(trains(cluster[0])) << "together again";
-  const auto end = expect_same_bits(cluster);
+  const auto end = stopped_as_alone(cluster);
   EXPECT_EQ(end.training->summary.rollbacks, 0u);
   EXPECT_GE(end.training->summary.views, 3u);
   EXPECT_EQ(c.end().reason, "finished");
@@ -325,7 +305,7 @@ void expect_equal_after(const wire_stall& stall) {
   EXPECT_TRUE(wait_until([&] { return wire.has_stalled() && is_linked(cluster); })) << where;
   EXPECT_TRUE(trains(cluster[0])) << where;
   try {
-    expect_same_bits(cluster);
+    stopped_as_alone(cluster);
     EXPECT_EQ(cluster[1].end().reason, "finished") << where;
   } catch (const failure& error) {
     ADD_FAILURE() << where << ": " << error.what();

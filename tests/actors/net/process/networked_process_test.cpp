@@ -27,6 +27,8 @@
 
 #include <fcntl.h>
 
+#include <arpa/inet.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <set>
@@ -37,14 +39,6 @@ namespace troupe::networked_process_test {
 namespace {
 
 using namespace test;
-
-std::vector<float> alone(const job& x) {
-  return values_of(test::train_on(2, x).parameters);
-}
-
-std::vector<float> parameters_of(const networked_end& end) {
-  return end.training ? values_of(end.training->parameters) : std::vector<float>{};
-}
 
 /// Two blocks of parameters, so that two shards have a span each.
 job small_job() {
@@ -59,19 +53,6 @@ job long_job() {
   x.training.epochs = 1'600;
   x.training.evaluate_every = 100;
   return x;
-}
-
-void wait_for_version(const test::test_node& director, uint64_t version) {
-  for (int i = 0; i < 1'000 && director.version() < version; ++i)
-    std::this_thread::sleep_for(milliseconds{10});
-  EXPECT_FALSE(director.has_ended(milliseconds{0})) << "the run is too short for this test";
-}
-
-/// Whether it says so soon: what it hears is told on another thread.
-bool says(const test::test_node& node, const std::string& words) {
-  for (int i = 0; i < 500 && node.news().find(words) == std::string::npos; ++i)
-    std::this_thread::sleep_for(milliseconds{10});
-  return node.news().find(words) != std::string::npos;
 }
 
 failure_code code_of_end(test::test_node& node) {
@@ -293,112 +274,6 @@ TEST(networked_process, of_a_run_that_is_over_nobody_is_waited_for_in_vain) {
   const auto begin = moment::clock::now();
   tell_that_it_is_over(cluster.options_of(0), "the run is finished", milliseconds{200});
   EXPECT_LT(moment::clock::now() - begin, milliseconds{5'000});
-}
-
-// Processes that the plan does not list.
-
-cluster_plan open_plan(std::vector<cluster_node> nodes, size_t max_nodes) {
-  auto plan = plan_of(std::move(nodes));
-  plan.join = cluster_join{"join", "127.0.0.1:0", 1, 1};
-  plan.max_nodes = max_nodes;
-  return plan;
-}
-
-/// A process that is not in the plan, started.
-std::unique_ptr<test::test_node> joined(const test_cluster& cluster, const std::string& name) {
-  auto result = std::make_unique<test::test_node>(cluster.options_of_joiner(name));
-  result->begin();
-  return result;
-}
-
-/// Trains until it is stopped; then these are the bits of one process up to that version.
-job endless_job() {
-  auto x = small_job();
-  x.training.epochs = 1'000'000;
-  x.training.evaluate_every = 1'000;
-  return x;
-}
-
-networked_end stopped_as_alone(test_cluster& cluster) {
-  cluster[0].stop();
-  auto end = cluster[0].end();
-  auto shorter = endless_job();
-  shorter.training.steps = end.training->summary.steps;
-  EXPECT_EQ(parameters_of(end), alone(shorter));
-  return end;
-}
-
-TEST(networked_process, others_join_and_take_over_slices_and_then_spans) {
-  auto cluster = started(endless_job(), open_plan({bringing(1, 1), bringing(1, 1)}, 4));
-  wait_for_version(cluster[0], 20);
-  const auto one = joined(cluster, "y");
-  const auto two = joined(cluster, "x"); // y dials it
-  EXPECT_TRUE(says(*one, "linked with x") && says(*one, "computes"));
-  EXPECT_TRUE(says(*two, "linked with b") && says(*two, "computes"));
-  cluster[1].leave();
-  EXPECT_TRUE(says(*one, "keeps parameters") || says(*two, "keeps parameters"));
-  const auto end = stopped_as_alone(cluster);
-  EXPECT_EQ(end.training->summary.joins, 2u);
-  EXPECT_EQ(end.training->summary.nodes, 4u);
-  EXPECT_EQ(one->end().reason, "finished");
-  EXPECT_EQ(two->end().reason, "finished");
-}
-
-TEST(networked_process, no_more_of_them_take_part_than_may) {
-  auto plan = open_plan({bringing(1, 1)}, 2);
-  plan.timeouts.lost_after = milliseconds{1'500}; // a place is kept for so long
-  auto cluster = started(endless_job(), plan);
-  wait_for_version(cluster[0], 20);
-  const auto one = joined(cluster, "x");
-  EXPECT_TRUE(says(*one, "computes"));
-  const auto two = joined(cluster, "y");
-  EXPECT_TRUE(says(*two, "a cannot be reached: as many nodes are here as may be (max_nodes = 2)"));
-  EXPECT_TRUE(says(cluster[0], "y may not join yet: as many nodes are here"));
-  one->leave();
-  EXPECT_TRUE(says(*two, "computes") || says(*two, "computes")) << "there is room";
-  stopped_as_alone(cluster);
-  EXPECT_EQ(two->end().reason, "finished");
-}
-
-// A group of two: who joins makes up a second one.
-TEST(networked_process, others_make_up_further_groups_of_a_split_model) {
-  auto x = endless_job();
-  x.parallel.tensor = 2;
-  x.model.cuts = 2;
-  x.training.slices = 2;
-  auto plan = open_plan({bringing(1, 1), bringing(1, 0)}, 4);
-  plan.join->shard_count = 0;
-  x.training.replicas = 1;
-  auto cluster = started(x, plan);
-  wait_for_version(cluster[0], 20);
-  const auto one = joined(cluster, "x");
-  const auto two = joined(cluster, "y");
-  EXPECT_TRUE(says(*one, "computes") && says(*two, "computes"));
-  cluster[0].stop();
-  const auto end = cluster[0].end();
-  auto shorter = x;
-  shorter.training.steps = end.training->summary.steps;
-  EXPECT_EQ(parameters_of(end), alone(shorter));
-}
-
-TEST(networked_process, of_a_run_that_is_over_those_that_are_not_listed_hear_too) {
-  auto plan = open_plan({bringing(1, 1)}, 3);
-  test_cluster cluster{small_job(), plan};
-  auto options = cluster.options_of(0);
-  options.cluster.nodes[0].address = "127.0.0.1:" + std::to_string(free_port());
-  auto later = cluster.options_of_joiner("x");
-  later.cluster.nodes[0].address = options.cluster.nodes[0].address;
-  test::test_node x{later};
-  x.begin();
-  tell_that_it_is_over(options, "the run is finished (step 7)", milliseconds{3'000});
-  EXPECT_EQ(x.end().reason, "the run is finished (step 7)");
-}
-
-TEST(networked_process, a_plan_that_cannot_let_others_join_is_refused) {
-  auto plan = open_plan({bringing(1, 1), bringing(1, 1)}, 1);
-  EXPECT_THROW(test_cluster(small_job(), plan).start(0), failure);
-  plan.max_nodes.reset();
-  EXPECT_THROW(test_cluster(small_job(), plan).start(0), failure);
 }
 
 TEST(networked_process, a_port_in_use_is_named) {
