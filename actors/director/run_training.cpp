@@ -105,6 +105,11 @@ std::optional<failure> failure_of(const not_finite_report& news) {
   case step_problem::unrecorded:
     return failure{
       failure_code::io_error, news.what, {}, "see to the ledger of releases, and use --resume"};
+  case step_problem::differs:
+    return failure{failure_code::mismatch,
+                   news.what,
+                   {},
+                   "repeat a run with its own job, and the rows that its clients had"};
   case step_problem::left_out:
     return failure{
       failure_code::bad_data,

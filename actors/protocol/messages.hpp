@@ -261,15 +261,16 @@ TROUPE_INSPECTED(training_report);
 
 /// shard -> director: why step `step` was not applied. From `unsolvable` on, `what` is the whole sentence.
 enum class step_problem : uint8_t {
-  not_finite, ///< a gradient, a loss, or what the optimizer made of them
-  conflict,   ///< equal work gave different bits, which must never happen
-  malformed,  ///< a gradient of another shape
-  unsolvable, ///< the data allow no solution
-  left_out,   ///< too much was left out: it ended every trainer that computed it
-  abandoned,  ///< too few clients were left, in too many rounds
-  unrecorded, ///< a release could not be written down, so nothing was released
-  spent,      ///< none: the budget of privacy allows no further round
-  record_ends ///< none: so does the record of the run that is repeated
+  not_finite,  ///< a gradient, a loss, or what the optimizer made of them
+  conflict,    ///< equal work gave different bits, which must never happen
+  malformed,   ///< a gradient of another shape
+  unsolvable,  ///< the data allow no solution
+  left_out,    ///< too much was left out: it ended every trainer that computed it
+  abandoned,   ///< too few clients were left, in too many rounds
+  unrecorded,  ///< a release could not be written down, so nothing was released
+  spent,       ///< none: the budget of privacy allows no further round
+  record_ends, ///< none: so does the record of the run that is repeated
+  differs      ///< a client's update is not the one that a record has
 };
 
 struct not_finite_report {
@@ -285,7 +286,7 @@ struct not_finite_report {
 };
 
 template <>
-inline constexpr step_problem last_of<step_problem> = step_problem::record_ends;
+inline constexpr step_problem last_of<step_problem> = step_problem::differs;
 
 TROUPE_INSPECTED(not_finite_report);
 

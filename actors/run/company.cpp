@@ -116,6 +116,10 @@ const local_node_actor& company::node() const {
   return process_->node();
 }
 
+void company::end_clients(int code, const std::string& why) const {
+  process_->end_clients(code, why);
+}
+
 size_t company::buffers_made() const {
   return process_->buffers_made();
 }

@@ -25,6 +25,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -71,6 +72,9 @@ public:
   /// parameters.
   const server_actor& server() const;
   const local_node_actor& node() const;
+
+  /// Tells clients that dialled in to a federated run that it is over: an exit code for them, and why.
+  void end_clients(int code, const std::string& why) const;
 
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
   size_t buffers_made() const;

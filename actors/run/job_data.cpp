@@ -67,16 +67,21 @@ read_options reading_of(const job& whole) {
 }
 
 /// `train`: the rows of the job's other file, how rows are known to be read, or nothing.
-table read_table(const job& x, const std::string& path, const std::string& labels_file,
-                 const dataset& train) {
-  require_libsvm(x.data, path);
+read_options reading_by(const job& x, const std::string& path, const dataset& train) {
   auto options = reading_of(x);
-  options.labels_file = labels_file;
   options.plan = train.columns;
   const bool is_agreed = x.data.at_nodes || !x.data.holdings.empty() || !x.data.table.empty();
   if (is_agreed && is_of(file_format::csv, x.data, path))
     options.features = train.feature_names;
   options.text.vocabulary = train.classes;
+  return options;
+}
+
+table read_table(const job& x, const std::string& path, const std::string& labels_file,
+                 const dataset& train) {
+  require_libsvm(x.data, path);
+  auto options = reading_by(x, path, train);
+  options.labels_file = labels_file;
   return read_data(path, options);
 }
 
@@ -150,7 +155,9 @@ dataset read_file(const job& x, const std::string& path, const std::string& labe
 /// The rows to train on, and those split off from them.
 dataset read_rows_of(const job& x, const dataset& known) {
   if (x.federated.partition == partition_kind::files)
-    return to_dataset(read_client_files(x.federated.clients_from, reading_of(x)), use_of(x));
+    return to_dataset(
+      read_client_files(x.federated.clients_from, reading_by(x, x.federated.clients_from, known)),
+      use_of(x, known));
   return read_file(x, x.data.file, x.data.labels_file, known);
 }
 
@@ -245,10 +252,6 @@ known_rows known_to(const job& x, const saved_model* from = nullptr) {
     result.start.emplace(*from, x.model);
   else if (!x.model.start_from.empty())
     result.start.emplace(x.model);
-  if (!x.data.table.empty() && x.federated.partition == partition_kind::files)
-    throw failure(failure_code::bad_job, "files of clients are read by what is in them",
-                  "data.table",
-                  "leave it out, or name all rows in data.file and their clients by a column");
   if (!x.data.table.empty() && result.start)
     throw failure(failure_code::bad_job, "the model to start from says how rows are read",
                   "data.table", "leave it out");
@@ -314,6 +317,11 @@ std::shared_ptr<const prepared_data> load_known(const job& x, const known_rows& 
         return read_holding(x, x.data.file, form.feature_count == 0 ? known.form() : form, known);
       };
     result = agree(own);
+  } else if (x.federated.has_port()) {
+    result.train = known.form();
+    result.features = known.learned().features;
+    result.scale = known.learned().targets;
+    result.fingerprint = known.sha256();
   } else if (!x.data.holdings.empty()) {
     result = load_holdings(x, known);
   } else if (!synthetic && by_lanes && is_rows_file(x.data, x.data.file)) {
@@ -343,6 +351,21 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
   require_no_problems(problems(x));
   const reading_stop stop{std::move(stop_requested)};
   return load_known(x, known_to(x), agree);
+}
+
+// The name of a table alone says that the rows are to have its columns.
+std::shared_ptr<const prepared_data> load_client_rows(const job& x, const std::string& reading) {
+  auto own = x;
+  own.data.table = "the server's table";
+  require_no_problems(problems(own));
+  known_rows known;
+  known.reading = known_reading{reading_of(reading, own.data.table), own.data.table};
+  known.table_sha256 = known.reading.sha256();
+  return load_known(own, known);
+}
+
+std::string reading_for_clients(const prepared_data& data) {
+  return reading_text({data.train, {data.train.columns.fill, data.features, data.scale}});
 }
 
 std::shared_ptr<const prepared_data> load_unscaled(const job& x) {

@@ -36,6 +36,13 @@ using row_agreement = std::function<prepared_data(const own_rows&)>;
 std::shared_ptr<const prepared_data>
 load_data(const job& x, std::function<bool()> stop_requested = {}, const row_agreement& agree = {});
 
+/// The rows of a client of a federated run, which the job names, as the server reads and scales rows (`reading_text` of
+/// data/training_rows/row_table.hpp). Throws failure as load_data does; bad_data for a text that is none.
+std::shared_ptr<const prepared_data> load_client_rows(const job& x, const std::string& reading);
+
+/// The text for clients: how the rows of this data are read.
+std::string reading_for_clients(const prepared_data& data);
+
 /// The same with features as they are read, whatever scales them in training: a model file's own scale does that.
 std::shared_ptr<const prepared_data> load_unscaled(const job& x);
 

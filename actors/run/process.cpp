@@ -1,6 +1,7 @@
 #include "actors/run/process.hpp"
 
 #include "actors/base/version_buffers.hpp"
+#include "actors/net/clients/client_port.hpp"
 #include "actors/node/node.hpp"
 #include "actors/run/job_data.hpp"
 #include "actors/run/private_run.hpp"
@@ -15,10 +16,12 @@
 #include "actors/tasks/replay_policy.hpp"
 #include "actors/tasks/rounds_policy.hpp"
 #include "actors/tasks/trainer.hpp"
+#include "coordinators/job/client_job.hpp"
 #include "coordinators/job/federated_job.hpp"
 #include "coordinators/job/private_job.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
+#include "data/formats/read_data.hpp"
 #include "data/identity/arithmetic_check.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
@@ -32,6 +35,7 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace troupe {
 
@@ -53,18 +57,48 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
 
 namespace {
 
-regularization changes_of(const job& resolved, const model& network) {
-  return {resolved.optimizer, penalized_ranges(network.layout(), network.frozen()),
-          network.frozen()};
+client_port_options port_options_of(const job& resolved, const prepared_data& data,
+                                    size_t parameter_count) {
+  const auto& x = resolved.federated;
+  client_port_options result;
+  result.listen = parse_endpoint(x.listen);
+  if (!x.certificate.empty())
+    result.tls = tls_files{x.ca, x.certificate, x.key};
+  result.denied_file = x.denied;
+  result.rules = federated_options_of(resolved);
+  result.sums = result.rules.bounds(x.clients);
+  const std::chrono::seconds round_time{x.round_time};
+  result.server.rounds = {resolved.seed, x.cohort, result.rules.cohort.invited_max(),
+                          x.min_count,   x.groups, round_time};
+  result.server.admit = x.admit;
+  result.server.clients_max = x.clients_max;
+  result.reading = reading_for_clients(data);
+  result.job = client_job_text(resolved);
+  result.parameter_count = parameter_count;
+  return result;
 }
 
-/// The owners of the rows in a federated run; null for other strategies.
-std::shared_ptr<const federation> federation_of(const job& resolved, const prepared_data& data) {
+/// What the clients' files are called, without folder and extension.
+std::vector<std::string> names_of_files(const std::string& pattern) {
+  std::vector<std::string> result;
+  for (const auto& path : matching_files(pattern)) {
+    const auto name = std::filesystem::path{path}.filename().string();
+    result.push_back(name.substr(0, name.find('.')));
+  }
+  return result;
+}
+
+/// The clients of a federated run whose rows are here; null for other strategies.
+std::shared_ptr<const federation> federation_of(const job& resolved, const prepared_data& data,
+                                                const sequence_options& records) {
   if (!is_federated(resolved.training))
     return nullptr;
-  return std::make_shared<const federation>(
+  auto result = std::make_shared<federation>(
     federated_options_of(resolved), clients_of(partition_of(resolved), data.train),
     is_private(resolved) ? key_of_run(resolved, data) : secret_key{});
+  if (records.rounds)
+    result->repeat(records.rounds, names_of_files(resolved.federated.clients_from));
+  return result;
 }
 
 /// Nothing for a job that is not private.
@@ -100,7 +134,8 @@ std::shared_ptr<server_policy> policy_of(const job& resolved, const trainer_opti
                                          const sequence_options& decisions) {
   if (trainers.clients)
     return std::make_shared<federated_policy>(federated_policy_options{
-      trainers.clients, trainers.hooks.clients_of_task, releases_of(resolved)});
+      trainers.clients, trainers.hooks.clients_of_task, releases_of(resolved),
+      trainers.clients->gathers() && !is_private(resolved) ? decisions.file : std::string{}});
   if (resolved.training.strategy == strategy_kind::parameters)
     return std::make_shared<rounds_policy>(
       rounds_policy_options{trainers.plan, local_rounds_of(resolved)});
@@ -146,7 +181,8 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
     server.checkpoint_every = given.checkpoint_every;
     server.roster = {
       {resolved.runtime.attempts, given.lost_patience},
-      std::chrono::seconds{resolved.runtime.lease},
+      // Clients that dial in have a deadline of their own.
+      std::chrono::seconds{resolved.federated.has_port() ? 0 : resolved.runtime.lease},
       homes_of(holders, options.plan, !is_reproducible(training), server.rows, sizes)};
     server.rows_of = rows_;
     server.trace = ring_of(trace, "server", "result", "task");
@@ -222,7 +258,19 @@ process::process(caf::actor_system& system, const job& resolved,
     trainer_options for_trainers;
     for_trainers.rows = rows;
     for_trainers.plan = plan;
-    for_trainers.clients = federation_of(resolved, *data);
+    if (resolved.federated.has_port()) {
+      if (options.wired)
+        throw failure(failure_code::bad_job, "clients dial in to a server, which is no cluster",
+                      "federated.listen", "train it in one process: troupe train");
+      port_ = std::make_shared<client_port>(port_options_of(resolved, *data, parameter_count));
+      for_trainers.clients = std::make_shared<const federation>(
+        federated_options_of(resolved), resolved.federated.clients,
+        [port = port_](uint64_t round, const const_buffer& start, auto done) {
+          port->open(round, start, std::move(done));
+        });
+    } else {
+      for_trainers.clients = federation_of(resolved, *data, options.decisions);
+    }
     spawn_trainers(system, resolved, for_trainers, options, holders_of(shape, plan),
                    shape.held.sizes);
   } else if (scope == optimizer_scope::solver) {
@@ -283,6 +331,11 @@ process::process(caf::actor_system& system, const job& resolved,
   for_node.records = {gauges_, is_private(resolved) ? nullptr : options.trace};
   node_ = options.spawn_node ? options.spawn_node(for_node, local_)
                              : system.spawn(troupe::node, for_node, local_);
+}
+
+void process::end_clients(int code, const std::string& why) {
+  if (port_)
+    port_->end(code, why);
 }
 
 process::~process() {

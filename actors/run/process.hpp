@@ -31,6 +31,7 @@
 
 namespace troupe {
 
+class client_port;      // actors/net/clients/client_port.hpp
 struct trainer_options; // actors/tasks/trainer.hpp
 struct node_options;    // actors/node/node_context.hpp
 struct test_hooks;      // actors/base/test_hooks.hpp
@@ -71,6 +72,9 @@ public:
   const model& network() const { return *network_; }
   const row_namer& rows() const { return rows_; }
 
+  /// Tells clients that dialled in to a federated run that it is over, and how.
+  void end_clients(int code, const std::string& why);
+
   /// Parameter and gradient buffers made so far: constant once steps are in their steady state.
   size_t buffers_made() const { return gradients_->made_count() + parameters_->made_count(); }
 
@@ -87,6 +91,7 @@ private:
   row_namer rows_;
   std::shared_ptr<buffer_pool> gradients_;
   std::shared_ptr<buffer_pool> parameters_;
+  std::shared_ptr<client_port> port_; ///< null: no clients dial in
   local_company local_;
   local_node_actor node_;
   std::vector<std::shared_ptr<work_gauge>> gauges_; ///< of replicas

@@ -85,6 +85,9 @@ training_result train_resolved(caf::actor_system& system, const job& resolved,
   const company everybody{system, resolved, data, for_company};
   caf::scoped_actor self{system};
   auto finished = wait_for_end(self, everybody.director(), options);
+  if (finished.reason !=
+      static_cast<uint8_t>(stop_reason::interrupt)) // clients of a stopped run dial again
+    everybody.end_clients(0, "training has ended");
   const auto parameters = pull_parameters(self, everybody.director());
   return result_of(resolved, std::move(data), everybody.network(), parameters, std::move(finished));
 }

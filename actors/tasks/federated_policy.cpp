@@ -51,7 +51,7 @@ privacy_totals release_log::totals() const {
 
 std::unique_ptr<span_model> span_of(const federation& clients, const const_buffer& initial) {
   const auto& options = clients.options();
-  auto result = span_options_of(options, clients.rows().client_count());
+  auto result = span_options_of(options, clients.client_count());
   if (options.privacy)
     result.noise = {
       *options.privacy, static_cast<double>(options.cohort.cohort_size),
@@ -64,7 +64,8 @@ std::unique_ptr<span_model> span_of(const federation& clients, const const_buffe
 }
 
 void federated_policy::begin(server_records& records, span_model& span, state_loader* saved) {
-  rounds_.emplace(options_.clients->options(), options_.clients->rows().offsets);
+  rounds_.emplace(options_.clients->options(), options_.clients->rows().offsets,
+                  options_.clients->client_count());
   last_sums_ = {};
   last_ticket_ = 0;
   totals_ = {};
@@ -84,9 +85,11 @@ void federated_policy::begin(server_records& records, span_model& span, state_lo
 
 void federated_policy::open_log(server_records& records) {
   unreadable_.clear();
-  if (!options_.releases)
-    return;
   try {
+    if (!options_.record.empty())
+      record_.emplace(options_.record, records.model.version());
+    if (!options_.releases)
+      return;
     releases_.emplace(*options_.releases, records.model.version());
     totals_.privacy = releases_->totals();
   } catch (const failure& error) {
@@ -111,6 +114,8 @@ server_outcome federated_policy::on_left_out(uint64_t, server_records&, moment) 
 
 std::string federated_policy::in_words(uint64_t piece) const {
   if (hides_work())
+    return "clients of round " + std::to_string(round_ + 1);
+  if (options_.clients->gathers())
     return "clients of round " + std::to_string(round_ + 1);
   const auto& positions = rounds_->pieces().at(piece).positions;
   const auto who = options_.clients->cohort_at(round_);
@@ -139,13 +144,32 @@ std::optional<server_outcome> federated_policy::pass_over(server_records& record
     return server_outcome{.problem = "another round would exceed privacy.epsilon",
                           .kind = step_problem::spent};
   }
+  const auto& clients = *options_.clients;
+  if (const auto end = clients.recorded_rounds(); end && round_ >= *end) {
+    if (std::exchange(reported_end_, true))
+      return std::nullopt;
+    return server_outcome{.problem = "the record of rounds ends here",
+                          .kind = step_problem::record_ends};
+  }
   attempt_ = releases_ ? releases_->attempt_at(round_) : 0;
-  const auto who = options_.clients->cohort_at(round_, attempt_);
   records.roster.start_anew();
   open_ = true;
-  if (rounds_->open(round_, who, piece_size(records, who->counted.size())))
+  if (clients.gathers()) {
+    rounds_->open(round_, clients.group_count());
     return std::nullopt;
+  }
+  try {
+    if (open_round(records))
+      return std::nullopt;
+  } catch (const failure& error) {
+    return server_outcome{.problem = error.what(), .kind = step_problem::unrecorded};
+  }
   return close_round(records, now);
+}
+
+bool federated_policy::open_round(server_records& records) {
+  const auto who = options_.clients->cohort_at(round_, attempt_);
+  return rounds_->open(round_, who, piece_size(records, who->counted.size()));
 }
 
 uint64_t federated_policy::piece_limit(server_records&) {
@@ -166,6 +190,8 @@ std::optional<trainer_task> federated_policy::task_for(size_t place, server_reco
 
 server_outcome federated_policy::on_result(const trainer_result& news, server_records& records,
                                            moment now) {
+  if (!rounds_->knows_clients())
+    rounds_->set_clients(options_.clients->cohort_at(round_, attempt_));
   auto entry = rounds_->finish(news.member, news.clients, news.sums.correct_count);
   entry.number = news.ticket;
   records.decisions.write(entry);
@@ -181,6 +207,8 @@ server_outcome federated_policy::close_round(server_records& records, moment now
   if (releases_ && !closed.record.is_void)
     if (const auto problem = record_release(); !problem.empty())
       return {.problem = problem, .kind = step_problem::unrecorded};
+  if (const auto problem = record_clients(closed); !problem.empty())
+    return {.problem = problem, .kind = step_problem::unrecorded};
   sequence_entry entry{.kind = entry_kind::close};
   entry.round = round_ + 1;
   entry.attempt = attempt_;
@@ -195,7 +223,8 @@ server_outcome federated_policy::close_round(server_records& records, moment now
     totals_.privacy = releases_->totals();
   records.clients = totals_;
   if (!closed.problem.empty())
-    return {.problem = closed.problem, .kind = step_problem::abandoned};
+    return {.problem = closed.problem,
+            .kind = closed.differs ? step_problem::differs : step_problem::abandoned};
   // A void round's row repeats the figures of the last round that counted.
   if (!closed.record.is_void)
     last_sums_ = closed.sums;
@@ -207,6 +236,24 @@ server_outcome federated_policy::close_round(server_records& records, moment now
 std::string federated_policy::record_release() {
   try {
     releases_->record(round_);
+  } catch (const failure& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string federated_policy::record_clients(const closed_round& closed) {
+  if (!record_)
+    return {};
+  recorded_round line{round_ + 1, {}};
+  const auto who = options_.clients->cohort_at(round_, attempt_);
+  for (const auto& [group, positions] : rounds_->pieces())
+    for (auto i = positions.begin; i < positions.end && !closed.record.is_void; ++i)
+      if (rounds_->figures()[i].verdict == update_verdict::counted)
+        line.clients.push_back(
+          {who->named[i].name, group, who->named[i].rows, who->named[i].update});
+  try {
+    record_->add(line);
   } catch (const failure& error) {
     return error.what();
   }

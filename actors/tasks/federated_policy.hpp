@@ -5,6 +5,9 @@
 //   round open: every piece to a free trainer --all are back--> closed --below the horizon--> open
 //        \--too few answer: passed over, the model stays
 //
+// Clients may dial in instead (actors/tasks/federation.hpp): then a piece is a group, whose clients are known when their
+// round is over. A record has them, so that a later run can repeat this one from the clients' rows.
+//
 // A version is a round. A client's update follows from (round, client), and sums are exact. So the bits depend neither
 // on trainers and pieces, nor on the order of results, nor on losses: another trainer gets a lost trainer's piece.
 //
@@ -18,6 +21,7 @@
 #include "actors/tasks/server_policy.hpp"
 #include "coordinators/modes/privacy_budget.hpp"
 #include "data/privacy/release_ledger.hpp"
+#include "data/records/recorded_rounds.hpp"
 #include "models/training/round_record.hpp"
 
 #include <cstdint>
@@ -73,6 +77,7 @@ struct federated_policy_options {
   std::shared_ptr<const federation> clients;
   size_t piece_size = 0; ///< clients of a task, for tests; 0: by how many trainers there are
   std::optional<release_options> releases = std::nullopt; ///< of private rounds
+  std::string record = {}; ///< file that gets the clients of each round; empty: none does
 };
 
 class federated_policy : public server_policy {
@@ -101,21 +106,25 @@ public:
 
 private:
   void open_log(server_records& records);
+  /// Opens a round whose clients are known beforehand. False: there is nothing to do in it.
+  bool open_round(server_records& records);
   server_outcome close_round(server_records& records, moment now);
-  /// The log has the release of the open round from now on; else why it cannot have it.
+  /// The log has the release of the open round from now on, and the record its clients; else why they cannot have it.
   std::string record_release();
+  std::string record_clients(const closed_round& closed);
   size_t piece_size(const server_records& records, size_t counted) const;
 
   federated_policy_options options_;
   std::optional<federated_rounds> rounds_;
   std::optional<release_log> releases_;
+  std::optional<recorded_rounds_writer> record_;
   client_totals totals_; ///< of all lives
   batch_sums last_sums_; ///< of the last round that was not void
   uint64_t last_ticket_ = 0;
   uint64_t round_ = 0;
   uint64_t attempt_ = 0; ///< of the open round
   bool open_ = false;
-  std::string unreadable_;    ///< why the log cannot be read; empty: it can
+  std::string unreadable_;    ///< why log or record cannot be read; empty: they can
   bool reported_end_ = false; ///< the director knows that the budget is spent
 };
 

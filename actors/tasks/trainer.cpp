@@ -1,8 +1,10 @@
 #include "actors/tasks/trainer.hpp"
 
-#include "models/base/random.hpp"
+#include "data/text/checksum.hpp"
 #include "models/math/lanes.hpp"
 #include "models/merging/robust.hpp"
+
+#include <caf/send.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +26,8 @@ trainer_actor::behavior_type trainer_state::make_behavior(const trainer_options&
 }
 
 void trainer_state::on_task(const trainer_task& task) {
+  if (task.kind == task_kind::clients && options_.clients->gathers())
+    return gather(task);
   const auto begin = self_->clock().now();
   auto result = compute(task);
   status_.sample_count += result.sums.sample_count;
@@ -119,6 +123,33 @@ void trainer_state::train_clients(const trainer_task& task, trainer_result& resu
   status_.steps_executed += done.step_count - task.step_count; // the caller adds the task's own
 }
 
+void trainer_state::gather(const trainer_task& task) const {
+  trainer_result result;
+  result.trainer = task.trainer;
+  result.ticket = task.ticket;
+  result.member = task.member;
+  result.first_step = task.first_step;
+  const auto answer = [result, server = task.server,
+                       pool = options_.pool](const gathered_round& all) mutable {
+    const auto group = result.member;
+    const buffer low = pool->acquire(), high = pool->acquire();
+    if (group < all.groups.size()) {
+      split_words(all.groups[group].words(), low.values(), high.values());
+      result.sums.correct_count = all.correct_counts[group];
+      const auto mine = group_positions(*all.who, all.groups.size(), group);
+      result.clients.assign(all.figures.begin() + static_cast<ptrdiff_t>(mine.begin),
+                            all.figures.begin() + static_cast<ptrdiff_t>(mine.end));
+    } else {
+      std::ranges::fill(low.values(), 0.0f);
+      std::ranges::fill(high.values(), 0.0f);
+    }
+    result.values = low;
+    result.state = optimizer_state{std::vector<buffer>{high}};
+    caf::anon_send(server, std::move(result));
+  };
+  options_.clients->gather(task.first_step, task.attempt, task.parameters, answer);
+}
+
 void trainer_state::answer(const trainer_task& task, trainer_result result) {
   const traced_work work{options_.trace.get(), trace_kind::send, task.first_step, 0,
                          trace_flow{flow_content::result, {task.ticket, task.first_step}}};
@@ -155,9 +186,6 @@ namespace {
 constexpr size_t clients_at_once = 64;
 constexpr uint64_t values_at_once = 1'000'000;
 
-/// Keeps the step numbers of different rounds apart: they are the key of dropout.
-constexpr uint64_t steps_apart = uint64_t{1} << 32;
-
 /// Clients and their rows lie scattered in memory, so `ask_ahead` prefetches for clients this many
 /// places ahead. One place is too late; four exceed the loads that a core keeps outstanding.
 constexpr size_t places_ahead = 2;
@@ -166,24 +194,19 @@ constexpr size_t places_ahead = 2;
 
 client_work::client_work(const client_work_options& options)
   : options_(options),
-    training_(options.training),
-    state_(options.training.rule->slot_count(), options.training.network->layout().size()),
+    steps_({options.rows, options.training, options.clients->options().cohort.schedule,
+            options.clients->options().cohort.seed}),
     sum_(options.clients->bounds(), options.training.network->layout().size()) {}
 
 void client_work::begin(uint64_t round, uint64_t attempt, const index_range& positions,
                         const const_buffer& parameters) {
-  round_ = round;
   cohort_ = options_.clients->cohort_at(round, attempt);
   if (positions.end > cohort_->counted.size())
     throw std::invalid_argument("client work: the cohort has no such positions");
   positions_ = positions;
   parameters_ = parameters;
-  const auto words =
-    random_sequence{options_.clients->options().cohort.seed, random_purpose::client_shuffle, round}
-      .block(0);
-  shuffle_seed_ = uint64_t{words[1]} << 32 | words[0];
   memory_ = {options_.pool->acquire(), options_.pool->acquire(), options_.pool->acquire()};
-  training_.begin(parameters_.values(), memory_);
+  steps_.begin(round, parameters_.values(), memory_);
   sum_.clear();
   done_ = {};
   done_.figures.reserve(positions.size());
@@ -192,9 +215,10 @@ void client_work::begin(uint64_t round, uint64_t attempt, const index_range& pos
 bool client_work::advance() {
   uint64_t values = 0;
   for (size_t i = 0; i < clients_at_once && values < values_at_once && !positions_.empty(); ++i) {
-    const auto client = cohort_->counted[positions_.begin++];
+    const auto client = cohort_->counted[positions_.begin];
+    ++positions_.begin;
     ask_ahead();
-    train(client);
+    train(positions_.begin - 1);
     values += (options_.clients->rows().row_count(client) + 1) * parameters_.size();
   }
   return !positions_.empty();
@@ -217,21 +241,26 @@ void client_work::ask_ahead() const {
     options_.rows->expect(clients.of(*client));
 }
 
-void client_work::train(uint32_t client) {
+// What a recorded client handed in says whether it is computed again.
+void client_work::train(size_t position) {
+  const auto client = cohort_->counted[position];
+  const auto* recorded = cohort_->named.empty() ? nullptr : &cohort_->named[position];
   const auto& federated = options_.clients->options();
   const auto rows = options_.clients->rows().of(client);
   const auto start = parameters_.values();
-  training_.begin_again();
-  const bool is_finite = take_steps(client, rows);
-  const auto values = training_.parameters().values();
+  const auto key = recorded ? static_cast<uint32_t>(client_key_of(recorded->name)) : client;
+  const bool is_finite = steps_.train(rows, key);
+  const auto values = steps_.parameters().values();
   if (client >= federated.first_flipped)
     flip_update(start, federated.flip_factor, values);
   if (federated.privacy)
     return add_clipped(start, values);
   const auto size = measure_update(start, values);
-  const auto verdict = is_finite ? sum_.add(start, values, federated.weight_of(rows.size()), size)
-                                 : update_verdict::not_finite;
-  const auto& sums = training_.sums();
+  const bool differs = recorded && sha256_hex(std::as_bytes(values)) != recorded->update;
+  const auto verdict = differs     ? update_verdict::not_as_recorded
+                       : is_finite ? sum_.add(start, values, federated.weight_of(rows.size()), size)
+                                   : update_verdict::not_finite;
+  const auto& sums = steps_.sums();
   done_.figures.push_back(
     {static_cast<float>(sums.loss_sum / static_cast<double>(sums.sample_count)),
      static_cast<float>(size.norm), verdict});
@@ -250,39 +279,8 @@ void client_work::add_clipped(std::span<const float> start, std::span<const floa
   done_.figures.emplace_back();
 }
 
-bool client_work::take_steps(uint32_t client, std::span<const uint32_t> rows) {
-  const auto& cohort = options_.clients->options().cohort;
-  for (size_t i = 0; i < state_.slot_count(); ++i)
-    std::ranges::fill(state_.slot(i), 0.0f);
-  const auto visit_steps = cohort.schedule.steps_of_visit(rows.size());
-  const auto step_count = cohort.schedule.steps_of(rows.size());
-  auto order = rows;
-  for (uint64_t step = 0; step < step_count; ++step) {
-    if (visit_steps > 1 && step % visit_steps == 0)
-      order = order_of(client, rows, step / visit_steps);
-    const auto part = cohort.schedule.rows_of_step(rows.size(), step);
-    auto batch = options_.rows->gather(order.subspan(part.begin, part.size()), reader_);
-    batch.seed = cohort.seed;
-    batch.step = round_ * steps_apart + step;
-    if (!training_.step(batch, {step, round_}, state_))
-      return false;
-  }
-  return true;
-}
-
-std::span<const uint32_t> client_work::order_of(uint32_t client, std::span<const uint32_t> rows,
-                                                uint64_t visit) {
-  const random_sequence sequence{shuffle_seed_, random_purpose::client_shuffle,
-                                 uint64_t{client} << 32 | (visit & 0xffffffff)};
-  const auto places = random_permutation(sequence, static_cast<uint32_t>(rows.size()));
-  task_.resize(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i)
-    task_[i] = rows[places[i]];
-  return task_;
-}
-
 client_work::done client_work::take() {
-  training_.let_go();
+  steps_.let_go();
   done_.low = std::exchange(memory_.there, {});
   done_.high = std::exchange(memory_.gradient, {});
   split_words(sum_.words(), done_.low.values(), done_.high.values());

@@ -14,6 +14,7 @@
 #include "actors/base/test_hooks.hpp"
 #include "actors/base/work_gauge.hpp"
 #include "actors/protocol/task_messages.hpp"
+#include "actors/tasks/client_steps.hpp"
 #include "actors/tasks/federation.hpp"
 #include "coordinators/step/timeline.hpp"
 #include "data/records/run_recorder.hpp"
@@ -38,8 +39,7 @@ namespace troupe {
 //
 //   begin(round, positions) --advance--> .. --advance: all are done--> take
 //
-// A client's update follows from the job, the round and its number alone. Its optimizer begins anew at each visit; no
-// state of a client is kept. Rows that take more than one step are shuffled anew for each visit of a round.
+// A client's update follows from the job, the round and its number, or name, alone (client_steps.hpp).
 //
 // In private rounds updates are clipped before they are added. All clients then have the same figures, and an update
 // that is not finite adds nothing.
@@ -74,21 +74,12 @@ public:
   done take();
 
 private:
-  void train(uint32_t client);
+  void train(size_t position);
   void ask_ahead() const;
   void add_clipped(std::span<const float> start, std::span<const float> values);
-  bool take_steps(uint32_t client, std::span<const uint32_t> rows);
-  std::span<const uint32_t> order_of(uint32_t client, std::span<const uint32_t> rows,
-                                     uint64_t visit);
 
   client_work_options options_;
-  local_training training_;
-  batch_reader reader_;
-  optimizer_state state_;
-  std::vector<uint32_t> task_;
-
-  uint64_t round_ = 0;
-  uint64_t shuffle_seed_ = 0; ///< of the round
+  client_steps steps_;
   std::shared_ptr<const cohort> cohort_;
   index_range positions_; ///< not done yet
   const_buffer parameters_;
@@ -133,6 +124,8 @@ private:
   batch rows_of(uint64_t step, size_t slice);
   void take_local_steps(const trainer_task& task, trainer_result& result);
   void train_clients(const trainer_task& task, trainer_result& result);
+  /// Clients that dial in compute: answers once their round is over.
+  void gather(const trainer_task& task) const;
   /// Sends the result to the parameter server; later, if a test makes this trainer slow.
   void answer(const trainer_task& task, trainer_result result);
 

@@ -51,6 +51,16 @@ struct node_arguments {
 /// Takes part in a run as one of the nodes of a cluster. The director does what train_command does.
 /// Any other node writes no file and nothing to standard output. It gives 0 once the director has
 /// ended the run, 130 or 143 when a signal made it leave.
+struct client_arguments {
+  std::string server, data, name, server_name;
+  std::vector<std::string> sets;
+  std::string ca, certificate, key; ///< empty: the connection is plain
+  uint64_t patience = 3'600;        ///< seconds
+  bool quiet = false;
+};
+
+int client_command(const client_arguments& arguments);
+
 int node_command(const node_arguments& arguments);
 
 /// Starts every node of a cluster file as a process of its own and waits for all of them. Gives the

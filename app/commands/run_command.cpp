@@ -24,6 +24,7 @@ struct command_line {
   CLI::App app{"Trains models with a company of actors.", "troupe"};
   troupe::train_arguments train; // of `launch` too
   troupe::node_arguments node;
+  troupe::client_arguments client;
   troupe::status_arguments status;
   troupe::watch_arguments watch;
   troupe::doctor_arguments doctor;
@@ -113,6 +114,45 @@ void add_node(command_line& x) {
   node->add_option("--inherited-listen-fd", x.node.inherited_listen_fd)->group("");
   node->footer("Example:\n  troupe node cluster.toml --name main");
   node->callback([&x] { x.chosen = [&x] { return troupe::node_command(x.node); }; });
+}
+
+void add_client(command_line& x) {
+  auto* client = x.app.add_subcommand("client", "Takes part in federated rounds with its own rows");
+  auto& own = x.client;
+  client->add_option("server", own.server, "Where the server listens (federated.listen)")
+    ->required()
+    ->type_name("HOST:PORT");
+  client->add_option("--data", own.data, "The client's rows, which stay here")
+    ->required()
+    ->type_name("FILE");
+  client->add_option("--set", own.sets, "How they are read: --set data.separator=';'")
+    ->allow_extra_args(false)
+    ->type_name("data.KEY=VALUE");
+  client
+    ->add_option("--name", own.name,
+                 "The client's name; by default the certificate's, or the file's without extension")
+    ->type_name("NAME");
+  auto* ca =
+    client->add_option("--ca", own.ca, "Of the authority that signed the server's certificate")
+      ->type_name("FILE");
+  auto* certificate = client->add_option("--certificate", own.certificate, "Proves the name")
+                        ->type_name("FILE")
+                        ->needs(ca);
+  auto* key = client->add_option("--key", own.key, "Belongs to the certificate")
+                ->type_name("FILE")
+                ->needs(certificate);
+  ca->needs(key);
+  client
+    ->add_option("--server-name", own.server_name,
+                 "What the server's certificate is for; by default HOST")
+    ->type_name("NAME")
+    ->needs(ca);
+  client
+    ->add_option("--patience", own.patience, "Seconds to dial a server that is not there (3600)")
+    ->type_name("N");
+  client->add_flag("--quiet", own.quiet, "Says nothing of rounds");
+  client->footer("Example:\n  troupe client localhost:7070 --data clients/north.csv");
+  client->callback([&x] { x.chosen = [&x] { return troupe::client_command(x.client); }; });
 }
 
 // Adds the options for asking a secured cluster.
@@ -338,6 +378,7 @@ int parse_and_run(int argc, char** argv) {
   add_train(line);
   add_launch(line);
   add_node(line);
+  add_client(line);
   add_status(line);
   add_watch(line);
   add_evaluate(line);

@@ -81,8 +81,19 @@ void keep_finished_run(loaded_job& x, const train_arguments& arguments) {
 
 int run_train(const train_arguments& arguments, std::string& job_name) {
   const bool repeats = !arguments.replay.empty();
+  const bool repeats_rounds = repeats && has_rounds(arguments.replay);
+  auto sets = arguments.sets;
+  if (repeats_rounds) // the clients' rows are here now
+    sets.insert(sets.begin(), "federated.listen=");
+  if (repeats_rounds && std::ranges::none_of(sets, [](const auto& x) {
+        return x.starts_with("federated.partition=");
+      }))
+    throw failure(failure_code::usage, "the record has the clients' names, and not their rows",
+                  arguments.replay,
+                  "name their files: --set 'federated.partition={files=\"clients/*.csv\"}'");
   auto loaded = load_job_and_places(repeats ? job_of_record(arguments.replay) : arguments.job_file,
-                                    arguments.sets, process_environment());
+                                    sets, process_environment());
+  loaded.value.federated.repeats = repeats_rounds;
   job_name = loaded.value.name;
   if (const auto named = std::string_view{"output.directory="};
       repeats &&

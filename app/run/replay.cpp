@@ -1,5 +1,6 @@
 #include "app/run/replay.hpp"
 
+#include "data/records/recorded_rounds.hpp"
 #include "data/records/summary_file.hpp"
 #include "data/run_folder/run_directory.hpp"
 #include "data/text/failure.hpp"
@@ -32,21 +33,34 @@ std::string job_of_record(const std::string& folder) {
     throw failure(failure_code::missing_input,
                   "this is no folder of a run: it has no " + std::string{job_file_name}, folder,
                   "name the folder that the run wrote, such as runs/NAME");
-  if (!std::filesystem::exists(in_record(folder, sequence_file_name), ignored))
+  if (!std::filesystem::exists(in_record(folder, sequence_file_name), ignored) &&
+      !has_rounds(folder))
     throw failure(
       failure_code::missing_input,
-      "the run has no " + std::string{sequence_file_name} + ", the record of its decisions", folder,
-      "only asynchronous runs have one; the bits of all others follow from their job: "
-      "train " +
+      "the run has no " + std::string{sequence_file_name} +
+        ", the record of its decisions, and no " + std::string{clients_file_name} +
+        ", that of its clients",
+      folder,
+      "asynchronous runs have the one, and those whose clients dialled in the other; the "
+      "bits of all others follow from their job: train " +
         job);
   return job;
+}
+
+bool has_rounds(const std::string& folder) {
+  std::error_code ignored;
+  return std::filesystem::exists(in_record(folder, clients_file_name), ignored);
 }
 
 recorded_run read_recorded_run(const std::string& folder) {
   recorded_run result;
   result.folder = folder;
-  result.decisions =
-    std::make_shared<const recorded_sequence>(read_sequence(in_record(folder, sequence_file_name)));
+  if (has_rounds(folder))
+    result.rounds = std::make_shared<const std::vector<recorded_round>>(
+      read_recorded_rounds(in_record(folder, clients_file_name)));
+  else
+    result.decisions = std::make_shared<const recorded_sequence>(
+      read_sequence(in_record(folder, sequence_file_name)));
   const auto path = in_record(folder, identity_file_name);
   const auto identity = text_in_record(path);
   if (!identity)
@@ -61,6 +75,10 @@ recorded_run read_recorded_run(const std::string& folder) {
 void expect_same_job(const recorded_run& run, const std::string& identity) {
   auto keys = keys_that_differ(run.identity, identity);
   std::erase(keys, "training.replicas"); // the record says what each of them did
+  if (run.rounds)                        // and each client's update whether its rows are those
+    std::erase_if(keys, [](const std::string& key) {
+      return key.starts_with("data") || key == "federated.partition" || key == "federated.clients";
+    });
   if (keys.empty())
     return;
   std::string list;

@@ -1,5 +1,6 @@
-// `troupe train --replay RUN`: an asynchronous run again, from the record of its decisions in its folder
-// (data/records/sequence_file.hpp). The job and the data have to be those of that run.
+// `troupe train --replay RUN`: a run again whose bits do not follow from its job alone: an asynchronous one, from the record
+// of its decisions in its folder (data/records/sequence_file.hpp), or one whose clients dialled in, from the record of
+// its rounds (data/records/recorded_rounds.hpp). The job and the data have to be those of that run.
 
 #pragma once
 
@@ -14,14 +15,18 @@ namespace troupe {
 
 struct recorded_run {
   std::string folder;
-  std::string identity; ///< of its job and data
-  std::shared_ptr<const recorded_sequence> decisions;
-  std::optional<training_summary> summary; ///< nothing: it has not ended
+  std::string identity;                                        ///< of its job and data
+  std::shared_ptr<const recorded_sequence> decisions;          ///< null: it had none
+  std::shared_ptr<const std::vector<recorded_round>> rounds{}; ///< likewise
+  std::optional<training_summary> summary;                     ///< nothing: it has not ended
 };
 
 /// The path of the job in a run's folder. Throws failure(missing_input) when that is none of a run that can be repeated,
 /// and says why.
 std::string job_of_record(const std::string& folder);
+
+/// Whether it is the folder of a run whose clients dialled in.
+bool has_rounds(const std::string& folder);
 
 /// Throws failure: as read_sequence and read_summary do; missing_input without an identity.
 recorded_run read_recorded_run(const std::string& folder);

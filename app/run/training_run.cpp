@@ -348,11 +348,14 @@ int train_from(run_start start, const job& x, loaded_rows rows, run_folders& fol
   inputs.trace = asked.records.trace();
   if (!is_reproducible(x.training))
     inputs.decisions.file = folders.run().file(sequence_file_name);
+  else if (x.federated.has_port())
+    inputs.decisions.file = folders.run().file(clients_file_name);
   std::optional<recorded_run> recorded;
   if (!arguments.replay.empty()) {
     recorded = read_recorded_run(arguments.replay);
     expect_same_job(*recorded, start.identity);
     inputs.decisions.replay = recorded->decisions;
+    inputs.decisions.rounds = recorded->rounds;
   }
   inputs.scratch_folder =
     folders.checkpoints()->directory(); // which is cleared of what is left there

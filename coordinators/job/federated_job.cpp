@@ -99,6 +99,41 @@ void check_beside(problem_list& check, const job& x) {
                 "set merge.weighting = \"equal\"");
 }
 
+/// Clients that dial in have their rows, and the faults that they have.
+void check_port(problem_list& check, const job& x) {
+  const auto& own = x.federated;
+  const federated_section plain;
+  const auto refuse = [&](bool is_set, const char* key, const char* why) {
+    check.require(!is_set, key, why, "leave it out, or leave federated.listen out");
+  };
+  const char* theirs = "the rows are those of the clients that dial in";
+  refuse(!x.data.file.empty(), "data.file", theirs);
+  refuse(!x.data.holdings.empty(), "data.holdings", theirs);
+  refuse(x.data.synthetic != synthetic_kind::none, "data.synthetic", theirs);
+  refuse(x.data.test_fraction > 0, "data.test_fraction", theirs);
+  refuse(x.data.validation_fraction > 0, "data.validation_fraction", theirs);
+  refuse(x.data.shuffle != shuffle_kind::rows, "data.shuffle", theirs);
+  check.require(
+    !x.data.table.empty() || !x.model.start_from.empty(), "data.table",
+    "clients have to know how rows are read before anyone has read one",
+    "name a table, which troupe data table writes of rows like theirs, or a model file");
+  refuse(own.partition != plain.partition, "federated.partition", theirs);
+  refuse(own.evaluate_clients, "federated.evaluate_clients", theirs);
+  refuse(x.training.class_weights.kind == class_weight_kind::balanced, "training.class_weights",
+         theirs);
+  refuse(own.sampling == client_sampling::size, "federated.sampling",
+         "no client says how many rows it has before it has trained");
+  const char* real = "clients that dial in have real faults";
+  refuse(own.drop_out > 0, "federated.drop_out", real);
+  refuse(own.deadline.has_value(), "federated.deadline", real);
+  refuse(own.speed_spread > 0, "federated.speed_spread", real);
+  refuse(x.merge.flipped_members > 0, "merge.flipped_members", real);
+  refuse(is_private(x), "privacy.clip_norm", "private rounds are simulated");
+  check.require(own.certificate.empty() == own.key.empty() && own.ca.empty() == own.key.empty(),
+                "federated.certificate", "a secured port needs ca, certificate and key",
+                "give all three; troupe certs makes them");
+}
+
 } // namespace
 
 void check_federated(problem_list& check, const job& x) {
@@ -111,7 +146,9 @@ void check_federated(problem_list& check, const job& x) {
   check_beside(check, x);
   const auto before = check.found.size();
   check_section(check, x.federated);
-  if (is_natural(x.federated.partition))
+  if (x.federated.has_port())
+    check_port(check, x);
+  else if (is_natural(x.federated.partition))
     check_natural(check, x);
   if (check.found.size() == before && !is_private(x) && // whose grid is of another size
       is_in_range(x, "federated"))
@@ -122,12 +159,12 @@ void check_federated_with_data(problem_list& check, const job& resolved, size_t 
                                bool classification) {
   const auto& x = resolved.federated;
   check.require(
-    x.clients <= train_row_count, "federated.clients",
+    x.has_port() || x.clients <= train_row_count, "federated.clients",
     std::to_string(x.clients) + " clients share " + std::to_string(train_row_count) +
       " training rows: " + std::to_string(x.clients - std::min(x.clients, train_row_count)) +
       " would have none",
     "use at most as many clients as training rows");
-  check.require(x.cohort <= x.clients, "federated.cohort",
+  check.require(x.repeats || x.cohort <= x.clients, "federated.cohort",
                 "a round takes " + std::to_string(x.cohort) + " of " + std::to_string(x.clients) +
                   " clients",
                 "use at most " + std::to_string(x.clients));
@@ -193,6 +230,8 @@ partition_options partition_of(const job& x) {
 
 uint64_t rows_of_round(const job& resolved, size_t train_row_count) {
   const auto options = federated_options_of(resolved);
+  if (resolved.federated.has_port())
+    return 1; // clients compute, and here their sums are added
   const auto rows = train_row_count / std::max<size_t>(resolved.federated.clients, 1) + 1;
   return options.cohort.cohort_size * options.cohort.schedule.rows_of(rows);
 }

@@ -225,8 +225,20 @@ struct merge_section {
   friend bool operator==(const merge_section&, const merge_section&) = default;
 };
 
+/// Clients that dial in to a federated run (actors/net/clients/client_port.hpp). Off: no `listen`.
+struct client_port_section {
+  std::string listen;          ///< "host:port" of the server; empty: clients are simulated
+  std::string admit = "*";     ///< names of clients that may take part, * for any letters
+  std::string denied;          ///< path of a list of names that may not; empty: none
+  uint64_t round_time = 600;   ///< seconds to wait for clients, and then for their updates, >= 1
+  size_t clients_max = 10'000; ///< that may be connected, >= 1
+  std::string ca, certificate, key; ///< paths; empty: connections are not secured
+
+  friend bool operator==(const client_port_section&, const client_port_section&) = default;
+};
+
 /// Strategy `federated` (coordinators/modes/federated_rounds.hpp).
-struct federated_section {
+struct federated_section : client_port_section {
   size_t clients = 100;                                ///< >= 1, at most the training rows
   size_t cohort = 10;                                  ///< clients of a round, 1 to clients
   client_sampling sampling = client_sampling::uniform; ///< who they are
@@ -250,6 +262,10 @@ struct federated_section {
   uint64_t weight_max = 1024;     ///< of a client weighed by its rows, >= 1
   bool evaluate_clients = false;  ///< the final model, on each client's test rows; no part of it
 
+  /// The clients are those of a record of rounds, which has their names: `clients_from` has their rows. No key.
+  bool repeats = false;
+
+  bool has_port() const { return !listen.empty(); }
   friend bool operator==(const federated_section&, const federated_section&) = default;
 };
 

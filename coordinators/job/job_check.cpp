@@ -320,7 +320,8 @@ std::vector<job_problem> problems(const job& x) {
   problem_list check;
   check_ranges(check, fixed_job_keys(), "", x);
   const auto out_of_range = check.found;
-  check_data(check, x.data, x.federated.partition == partition_kind::files);
+  check_data(check, x.data,
+             x.federated.partition == partition_kind::files || x.federated.has_port());
   check_holdings(check, x);
   check_sparse(check, x);
   check_model(check, x.model);

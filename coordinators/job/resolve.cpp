@@ -2,6 +2,7 @@
 
 #include "coordinators/job/added_values.hpp"
 #include "coordinators/job/federated_job.hpp"
+#include "coordinators/job/keys/key_limits.hpp"
 #include "coordinators/job/private_job.hpp"
 #include "coordinators/job/training_modes.hpp"
 #include "models/base/rounding.hpp"
@@ -161,7 +162,9 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
   auto& training = result.training;
   if (scope_of(x.optimizer.kind) == optimizer_scope::solver)
     resolve_for_solver(result);
-  if (training.batch_size == 0 || training.batch_size > rows)
+  if (x.federated.has_port()) // the rows are elsewhere: nobody has more
+    training.batch_size = training.batch_size == 0 ? rows_max : training.batch_size;
+  else if (training.batch_size == 0 || training.batch_size > rows)
     training.batch_size = rows;
   resolve_mode(result, rows, core_count);
   if (!training.slices)
@@ -179,6 +182,8 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
     training.keep_best = shape.validation_row_count > 0 && training.evaluate_every > 0;
   if (!result.runtime.threads)
     result.runtime.threads = std::max<size_t>(core_count, 1);
+  if (x.federated.has_port() && x.checkpoint.every_steps == 0) // clients do not train a round again
+    result.checkpoint.every_steps = 1;
   if (result.checkpoint.by_default)
     result.checkpoint.every_steps = checkpoint_interval(timeline_of(result, shape));
   result.checkpoint.every_steps = checkpoint_interval_of(result, timeline_of(result, shape));
@@ -201,7 +206,8 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
     model.initialization = he ? initialization_kind::he : initialization_kind::xavier;
   }
   resolve_cuts(result, shape);
-  if (is_natural(x.federated.partition) && x.federated.clients == federated_section{}.clients)
+  if (is_natural(x.federated.partition) &&
+      (x.federated.repeats || x.federated.clients == federated_section{}.clients))
     result.federated.clients = shape.client_count;
   if (x.data.shuffle == shuffle_kind::lanes) {
     result.data.lanes.chunk_rows = shape.chunk_rows;
@@ -285,6 +291,11 @@ data_shape shape_at(const data_shape& all, const std::string& process) {
 metric_input metric_input_of(const job& resolved, const data_shape& shape) {
   const auto loss = *resolved.model.loss;
   return {is_binary(loss) ? 2 : shape.output_count, loss};
+}
+
+regularization changes_of(const job& resolved, const model& network) {
+  return {resolved.optimizer, penalized_ranges(network.layout(), network.frozen()),
+          network.frozen()};
 }
 
 metric_set metrics_of(const job& resolved, const data_shape& shape) {

@@ -10,6 +10,7 @@
 #include "coordinators/step/timeline.hpp"
 #include "models/metrics/metric_set.hpp"
 #include "models/network/model.hpp"
+#include "models/training/regularization.hpp"
 
 #include <map>
 #include <memory>
@@ -110,6 +111,9 @@ std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape);
 metric_input metric_input_of(const job& resolved, const data_shape& shape);
 
 /// The metrics of a resolved job. Throws std::invalid_argument where one has nothing to say of it.
+/// What is done to a mean gradient before the optimizer takes it.
+regularization changes_of(const job& resolved, const model& network);
+
 metric_set metrics_of(const job& resolved, const data_shape& shape);
 
 /// How a resolved job splits its model over replicas.

@@ -77,8 +77,7 @@ clients invite(const cohort_options& x, std::span<const uint32_t> offsets, uint6
   const word_reader words{sequence_of(x, random_purpose::cohort, round)};
   if (x.sampling == client_sampling::poisson)
     return by_chance(words, client_count, size / client_count);
-  const auto count =
-    std::min<size_t>(client_count, static_cast<size_t>(std::ceil(size * (1 + x.over_selection))));
+  const auto count = std::min<size_t>(client_count, x.invited_max());
   return x.sampling == client_sampling::size ? by_size(words, offsets, count)
                                              : first_of_task(words, client_count, count);
 }
@@ -110,6 +109,10 @@ void keep_first_in_time(const cohort_options& x, std::span<const uint32_t> offse
 }
 
 } // namespace
+
+size_t cohort_options::invited_max() const {
+  return static_cast<size_t>(std::ceil(static_cast<double>(cohort_size) * (1 + over_selection)));
+}
 
 uint64_t client_schedule::rows_of(size_t rows) const {
   if (!steps)
@@ -156,7 +159,15 @@ size_t group_count_of(const cohort_options& x, size_t counted) {
   return x.group_count == 0 ? counted : x.group_count;
 }
 
-index_range group_positions(size_t counted, size_t group_count, size_t group) {
+index_range group_positions(const cohort& who, size_t group_count, size_t group) {
+  const auto& ends = who.group_ends;
+  if (!who.named.empty()) {
+    const auto end = [&](size_t i) {
+      return ends.empty() ? 0 : ends[std::min(i, ends.size() - 1)];
+    };
+    return {group == 0 ? 0 : end(group - 1), end(group)};
+  }
+  const auto counted = who.counted.size();
   return {counted * group / group_count, counted * (group + 1) / group_count};
 }
 

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -67,6 +68,8 @@ struct cohort_options {
   size_t group_count = 1;
   client_schedule schedule = {};
 
+  /// Clients that are invited, but with poisson.
+  size_t invited_max() const;
   /// Clients that can count at most, out of `client_count`.
   size_t counted_max(size_t client_count) const {
     return sampling == client_sampling::poisson ? client_count : cohort_size;
@@ -75,12 +78,24 @@ struct cohort_options {
   friend bool operator==(const cohort_options&, const cohort_options&) = default;
 };
 
+/// A client with rows of its own, that dialled in or that a record has.
+struct named_client {
+  std::string name;
+  uint64_t rows = 0;
+  std::string update{}; ///< SHA-256 of the model that it handed in
+
+  friend bool operator==(const named_client&, const named_client&) = default;
+};
+
 struct cohort {
   std::vector<uint32_t> counted; ///< in order of positions: those of a group are neighbours
   size_t invited = 0;
   size_t dropped = 0; ///< never answer
   size_t late = 0;
   size_t surplus = 0; ///< would have come in time, when enough had
+  // Of clients that have names.
+  std::vector<named_client> named{}; ///< by position
+  std::vector<size_t> group_ends{};  ///< positions; none: groups are of nearly one size
 
   friend bool operator==(const cohort&, const cohort&) = default;
 };
@@ -96,6 +111,6 @@ cohort cohort_among(const cohort_options& options, std::span<const uint32_t> off
 size_t group_count_of(const cohort_options& options, size_t counted);
 
 /// Positions of a group.
-index_range group_positions(size_t counted, size_t group_count, size_t group);
+index_range group_positions(const cohort& who, size_t group_count, size_t group);
 
 } // namespace troupe

@@ -40,9 +40,10 @@ merged_span_options span_options_of(const federated_options& options, size_t cli
   return result;
 }
 
-federated_rounds::federated_rounds(const federated_options& options, std::vector<uint32_t> offsets)
-  : options_(options), offsets_(std::move(offsets)) {
-  require_federated(offsets_.size() >= 2, "there are no clients");
+federated_rounds::federated_rounds(const federated_options& options, std::vector<uint32_t> offsets,
+                                   size_t client_count)
+  : options_(options), offsets_(std::move(offsets)), client_count_(client_count) {
+  require_federated(client_count_ >= 1, "there are no clients");
   require_federated(options.min_count >= 1, "a round without a client moves nothing");
 }
 
@@ -58,13 +59,42 @@ bool federated_rounds::open(uint64_t round, std::shared_ptr<const cohort> who, s
   counts_.assign(group_count, 0);
   if (counted >= options_.min_count && !is_beyond_range())
     for (size_t group = 0; group < group_count; ++group) {
-      const auto all = group_positions(counted, group_count, group);
+      const auto all = group_positions(*cohort_, group_count, group);
       for (auto begin = all.begin; begin < all.end; begin += piece_size)
         pieces_.push_back({group, {begin, std::min(all.end, begin + piece_size)}});
     }
   is_finished_.assign(pieces_.size(), false);
   missing_ = pieces_.size();
   return missing_ > 0;
+}
+
+void federated_rounds::open(uint64_t round, size_t group_count) {
+  round_ = round;
+  cohort_.reset();
+  pieces_.assign(group_count, {});
+  counts_.assign(group_count, 0);
+  correct_count_ = 0;
+  is_finished_.assign(group_count, false);
+  missing_ = group_count;
+}
+
+void federated_rounds::set_clients(std::shared_ptr<const cohort> who) {
+  cohort_ = std::move(who);
+  figures_.assign(cohort_->counted.size(), {});
+  for (size_t group = 0; group < pieces_.size(); ++group)
+    pieces_[group] = {group, group_positions(*cohort_, pieces_.size(), group)};
+}
+
+uint64_t federated_rounds::rows_at(size_t position) const {
+  if (!cohort_->named.empty())
+    return cohort_->named[position].rows;
+  const auto client = cohort_->counted[position];
+  return offsets_[client + 1] - offsets_[client];
+}
+
+std::string federated_rounds::name_at(size_t position) const {
+  return cohort_->named.empty() ? std::to_string(cohort_->counted[position])
+                                : cohort_->named[position].name;
 }
 
 sequence_entry federated_rounds::finish(size_t piece, std::span<const client_figure> figures,
@@ -79,7 +109,7 @@ sequence_entry federated_rounds::finish(size_t piece, std::span<const client_fig
     if (figures[i].verdict != update_verdict::counted)
       continue;
     ++result.update_count;
-    result.sample_count += options_.weight_of(rows_of(cohort_->counted[positions.begin + i]));
+    result.sample_count += options_.weight_of(rows_at(positions.begin + i));
   }
   counts_[group] += result.update_count;
   correct_count_ += correct_count;
@@ -93,15 +123,16 @@ void federated_rounds::count_clients(closed_round& out) const {
   std::string refused;
   std::vector<float> losses, norms;
   for (size_t i = 0; i < figures_.size(); ++i) {
-    const auto client = cohort_->counted[i];
     const auto& [loss, norm, verdict] = figures_[i];
     if (verdict != update_verdict::counted) {
       if (record.refused++ < named_max)
-        refused += (refused.empty() ? "client " : ", client ") + std::to_string(client) +
-                   (verdict == update_verdict::not_finite ? " (not finite)" : " (out of range)");
+        refused += (refused.empty() ? "client " : ", client ") + name_at(i) +
+                   (verdict == update_verdict::not_finite     ? " (not finite)"
+                    : verdict == update_verdict::out_of_range ? " (out of range)"
+                                                              : " (not the recorded one)");
       continue;
     }
-    const auto rows = options_.cohort.schedule.rows_of(rows_of(client));
+    const auto rows = options_.cohort.schedule.rows_of(rows_at(i));
     record.rows += rows;
     out.sums.loss_sum += static_cast<double>(loss) * static_cast<double>(rows);
     losses.push_back(loss);
@@ -147,6 +178,11 @@ closed_round federated_rounds::close() {
   const auto empty = was_trained ? std::ranges::count(counts_, 0u) : 0;
   const auto why = shortage(left, counts_.size() - static_cast<size_t>(empty));
   void_in_a_row_ = why.empty() ? 0 : void_in_a_row_ + 1;
+  if (std::ranges::count(figures_, update_verdict::not_as_recorded, &client_figure::verdict) > 0) {
+    result.problem = result.news.back() + ": other rows than it had, or another program";
+    result.differs = true;
+    return result;
+  }
   if (!why.empty()) {
     record.is_void = true;
     record.counted = record.rows = 0;
@@ -167,7 +203,7 @@ closed_round federated_rounds::close() {
 
 bool federated_rounds::is_beyond_range() const {
   return options_.has_secret_cohorts() &&
-         cohort_->counted.size() > options_.counted_max(offsets_.size() - 1);
+         cohort_->counted.size() > options_.counted_max(client_count_);
 }
 
 closed_round federated_rounds::close_privately() const {

@@ -97,16 +97,23 @@ struct closed_round {
   batch_sums sums;                 ///< of the clients that counted
   std::vector<std::string> news{}; ///< for people
   std::string problem{};           ///< why training ends here; empty: it goes on
+  bool differs = false;            ///< because a client's update is not the one that a record has
 };
 
 class federated_rounds {
 public:
-  /// `offsets` of cohort_of. Throws std::invalid_argument for no clients, or none needed.
-  federated_rounds(const federated_options& options, std::vector<uint32_t> offsets);
+  /// `offsets` of cohort_of; none where clients bring their rows. Throws std::invalid_argument for no clients, or none
+  /// needed.
+  federated_rounds(const federated_options& options, std::vector<uint32_t> offsets,
+                   size_t client_count);
 
   /// Round `round` begins, with this cohort, cut into pieces of `piece_size` >= 1 positions. True
   /// when there is anything to do; else it is to be closed at once.
   bool open(uint64_t round, std::shared_ptr<const cohort> who, size_t piece_size);
+  /// A round of clients that dial in: a piece for each group, whose clients are known at the first `finish`.
+  void open(uint64_t round, size_t group_count);
+  bool knows_clients() const { return cohort_ != nullptr; }
+  void set_clients(std::shared_ptr<const cohort> who);
 
   const std::vector<client_piece>& pieces() const { return pieces_; }
   /// What came of a piece; each once. `figures`: of all its clients, in order of positions; `correct_count`: of those
@@ -121,12 +128,16 @@ public:
   /// In place of `close`: nothing is said of who was there.
   closed_round close_privately() const;
 
+  /// What the clients of the closed round did, by position.
+  const std::vector<client_figure>& figures() const { return figures_; }
+
   /// Void rounds since the last one that counted: what it remembers between two rounds.
   uint64_t void_in_a_row() const { return void_in_a_row_; }
   void set_void_in_a_row(uint64_t count) { void_in_a_row_ = count; }
 
 private:
-  uint32_t rows_of(uint32_t client) const { return offsets_[client + 1] - offsets_[client]; }
+  uint64_t rows_at(size_t position) const;
+  std::string name_at(size_t position) const;
   /// Of private rounds: the open one has more clients than its sum is for. Nothing is released of it.
   bool is_beyond_range() const;
   void count_clients(closed_round& out) const;
@@ -135,6 +146,7 @@ private:
 
   federated_options options_;
   std::vector<uint32_t> offsets_;
+  size_t client_count_;
   uint64_t round_ = 0;
   std::shared_ptr<const cohort> cohort_;
   std::vector<client_piece> pieces_;

@@ -34,12 +34,16 @@ struct recorded_decision {
   friend bool operator==(const recorded_decision&, const recorded_decision&) = default;
 };
 
+struct recorded_round; // data/records/recorded_rounds.hpp
+
 using recorded_sequence = std::vector<recorded_decision>;
 
-/// What an asynchronous run does with records.
+/// What a run does with records of what does not follow from its job: asynchronous decisions, or clients that dialled in.
 struct sequence_options {
-  std::string file = {};                                ///< its decisions go there; empty: nowhere
+  std::string file = {};                                ///< these go there; empty: nowhere
   std::shared_ptr<const recorded_sequence> replay = {}; ///< it repeats these; null: it decides
+  std::shared_ptr<const std::vector<recorded_round>> rounds =
+    {}; ///< it repeats these; null: it draws, or waits for, clients
 };
 
 /// Throws failure: missing_input, no_permission or io_error as the disk refuses; bad_data, with the line, for what is

@@ -167,9 +167,10 @@ constexpr folder_role role{"run directory", "output.directory"};
 constexpr size_t identity_bytes_max = size_t{1} << 20;
 
 // In the order of removal: without its summary a run counts as unfinished, so that goes first.
-constexpr std::array run_files{
-  summary_file_name, importance_file_name, model_file_name, history_file_name, rounds_file_name,
-  release_file_name, sequence_file_name,   table_file_name, job_file_name,     identity_file_name};
+constexpr std::array run_files{summary_file_name,  importance_file_name, model_file_name,
+                               history_file_name,  rounds_file_name,     release_file_name,
+                               sequence_file_name, clients_file_name,    table_file_name,
+                               job_file_name,      identity_file_name};
 
 // Events and older ones.
 std::vector<std::string> event_files() {

@@ -56,6 +56,8 @@ inline constexpr std::string_view history_file_name = "history.csv";
 inline constexpr std::string_view rounds_file_name = "rounds.csv";     ///< of a federated run
 inline constexpr std::string_view release_file_name = "releases.csv";  ///< of a private run
 inline constexpr std::string_view sequence_file_name = "sequence.txt"; ///< of an asynchronous run
+/// Of a federated run whose clients dialled in.
+inline constexpr std::string_view clients_file_name = "rounds.jsonl";
 inline constexpr std::string_view importance_file_name =
   "importance.json"; ///< of `troupe importance`
 inline constexpr std::string_view summary_file_name = "summary.json";

@@ -34,6 +34,7 @@ enum class random_purpose : uint32_t {
   generated_text = 16,
   importance = 17,
   holding = 18,
+  invitation = 19,
 };
 
 /// One sequence: `major` separates sequences of one purpose (an epoch, a tensor, a step).

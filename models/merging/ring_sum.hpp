@@ -48,15 +48,17 @@ int fraction_bits_of(const ring_bounds& bounds);
 /// What became of an update.
 enum class update_verdict : uint8_t {
   counted,
-  not_finite,  ///< a value of it is not
-  out_of_range ///< a value of it changed by more than the range
+  not_finite,     ///< a value of it is not
+  out_of_range,   ///< a value of it changed by more than the range
+  not_as_recorded ///< it is not the one that a record of the round has
 };
 
 template <>
 struct name_table<update_verdict> {
   static constexpr std::array entries{named(update_verdict::counted, "counted"),
                                       named(update_verdict::not_finite, "not-finite"),
-                                      named(update_verdict::out_of_range, "out-of-range")};
+                                      named(update_verdict::out_of_range, "out-of-range"),
+                                      named(update_verdict::not_as_recorded, "not-as-recorded")};
 };
 
 /// How far a client went.

@@ -2,7 +2,7 @@
 
 #include "actors/net/gate/hello.hpp"
 #include "actors/net/gate/visit.hpp"
-#include "actors/net/socket/channel.hpp"
+#include "actors/net/socket/dial.hpp"
 #include "coordinators/run/waits.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/json_value.hpp"
@@ -20,6 +20,11 @@ namespace troupe {
 
 namespace {
 
+/// Whom a visitor dials.
+const dialled_peer director_of_run{
+  "the director", "check the director's address in the cluster file", "is the cluster running?",
+  "[tls] of the cluster file", "the cluster"};
+
 using ordered_json = nlohmann::ordered_json;
 
 // ---- the visitor's side ----
@@ -35,91 +40,7 @@ failure_code code_of(refusal_code x) {
 }
 
 [[noreturn]] void nobody(const endpoint& where, const std::string& why) {
-  throw failure(failure_code::unavailable, "the director does not answer: " + why, to_string(where),
-                "is the cluster running?");
-}
-
-/// True when the socket is ready for `events` in time.
-bool wait_for(const channel& line, short events, moment due) {
-  if (line.has_pending())
-    return true;
-  for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(due - moment::clock::now());
-    pollfd ready{line.descriptor(), events, 0};
-    const int count = ::poll(&ready, 1, static_cast<int>(std::max(left, milliseconds{0}).count()));
-    if (count > 0)
-      return true;
-    if (count == 0 || left <= milliseconds{0})
-      return false;
-  }
-}
-
-std::string in_seconds(milliseconds deadline) {
-  return "within " + time_text(deadline);
-}
-
-channel connect(const endpoint& where, milliseconds deadline) {
-  const auto found = resolve(where, deadline);
-  if (found.addresses.empty())
-    throw failure(failure_code::missing_input, found.problem, to_string(where),
-                  "check the director's address in the cluster file");
-  std::string problem;
-  for (const auto& address : found.addresses) {
-    channel line{begin_connect(address, problem)};
-    if (line.descriptor() < 0)
-      continue;
-    if (!wait_for(line, POLLOUT, moment::clock::now() + deadline))
-      problem = "no connection " + in_seconds(deadline);
-    else if (const auto failed = line.connect_problem())
-      problem = *failed;
-    else
-      return line;
-  }
-  nobody(where, problem);
-}
-
-[[noreturn]] void not_permitted(const endpoint& where, const std::string& why) {
-  throw failure(failure_code::no_permission, why, to_string(where),
-                "the [tls] of the cluster file is to be the one that the cluster runs with");
-}
-
-[[noreturn]] void throw_unsecured(const endpoint& where, const transfer& why) {
-  if (!why.is_refusal)
-    nobody(where, why.problem);
-  not_permitted(where, "no secured connection with the director: " + why.problem);
-}
-
-/// Throws when the answer is no TLS, as from a director that does not secure its connections.
-void expect_tls(const channel& line, const endpoint& where, const visit_security& security) {
-  const auto first = line.first_byte();
-  if (first && *first != tls_handshake_byte && *first != tls_alert_byte)
-    not_permitted(where, comes_secured(security.director).reason);
-}
-
-void expect_director(const channel& line, const endpoint& where, const visit_security& security) {
-  const auto proof = admit_proof(security.director, line.session()->peer_names());
-  if (!proof.is_admitted())
-    not_permitted(where, proof.reason);
-}
-
-void secure(channel& line, const endpoint& where, milliseconds deadline,
-            const visit_security& security) {
-  const auto due = moment::clock::now() + deadline;
-  line.secure(load_tls(security.files, {}), tls_side::dials);
-  using progress = tls_session::progress;
-  for (int round = 0;; ++round) {
-    if (round == 1) // the first answer has come
-      expect_tls(line, where, security);
-    const auto how = line.session()->shake_hands();
-    if (how == progress::done)
-      return expect_director(line, where, security);
-    if (how == progress::failed && round == 0 && line.session()->has_met_no_tls())
-      not_permitted(where, comes_secured(security.director).reason);
-    if (how == progress::failed)
-      throw_unsecured(where, line.session()->problem());
-    if (!wait_for(line, how == progress::wants_to_read ? POLLIN : POLLOUT, due))
-      nobody(where, "it has been silent for " + time_text(deadline));
-  }
+  director_of_run.throw_silent(where, why);
 }
 
 std::string exchange(channel& line, const visit_request& request, const endpoint& where,
@@ -135,7 +56,7 @@ std::string exchange(channel& line, const visit_request& request, const endpoint
                   is_proven ? "leave columns out: data.ignore"
                             : "secure the cluster with [tls], or leave columns out: data.ignore");
   while (!said.empty()) { // a fresh socket takes a short one at once
-    if (!wait_for(line, POLLOUT, due))
+    if (!wait_for_line(line, POLLOUT, due))
       nobody(where, "it has been silent for " + time_text(deadline));
     const auto sent = line.write(said);
     said.erase(0, sent.byte_count);
@@ -144,11 +65,11 @@ std::string exchange(channel& line, const visit_request& request, const endpoint
   }
   std::string heard;
   while (heard.find('\n') == std::string::npos) {
-    if (!wait_for(line, POLLIN, due))
+    if (!wait_for_line(line, POLLIN, due))
       nobody(where, "it has been silent for " + time_text(deadline));
     const auto what = line.read(heard);
     if (what.is_refusal)
-      throw_unsecured(where, what);
+      director_of_run.throw_unsecured(where, what);
     if (what.is_over && heard.find('\n') == std::string::npos)
       nobody(where, "it closed the connection");
     if (heard.size() > (request.what == "table" ? proven_card_bytes_max : visit_bytes_max))
@@ -184,9 +105,7 @@ namespace {
 
 std::string answer_to(const visit_request& request, const endpoint& where, milliseconds deadline,
                       const std::optional<visit_security>& security) {
-  auto line = connect(where, deadline);
-  if (security)
-    secure(line, where, deadline, *security);
+  auto line = dial(where, director_of_run, deadline, security);
   return exchange(line, request, where, deadline);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "actors/net/gate/visit.hpp"
+#include "actors/net/socket/dial.hpp"
 #include "actors/net/socket/endpoint.hpp"
 #include "coordinators/base/moment.hpp"
 #include "data/identity/certificate.hpp"
@@ -23,12 +24,8 @@ inline constexpr milliseconds visit_deadline{5'000};
 /// Bytes of an answer: thousands of nodes.
 inline constexpr size_t visit_bytes_max = size_t{1} << 20;
 
-/// How to secure a visitor's connection: its own files, of any name, and the name that the director
-/// must prove.
-struct visit_security {
-  tls_files files;
-  std::string director;
-};
+/// The director proves its name.
+using visit_security = dial_security;
 
 /// The status object in the line that answered a visit; `where` is for people. Throws failure: with
 /// the code of a refusal, or mismatch when the line is no director's.

@@ -77,10 +77,46 @@ void add_sums(federated_keys& federated) {
     .without_effect();
 }
 
+void add_port(federated_keys& federated) {
+  using x = federated_section;
+  federated
+    .add("listen", &x::listen,
+         {"host:port where clients with rows of their own dial in: troupe client; 0.0.0.0 is every "
+          "address",
+          "none: clients are simulated"})
+    .without_effect();
+  federated.add("admit", &x::admit, "names of clients that may take part; * for any letters")
+    .without_effect();
+  federated
+    .add("denied", &x::denied,
+         {"a list of names that may not, one a line, read again each round", "none"})
+    .as_file()
+    .without_effect();
+  federated
+    .add("round_time", &x::round_time, within(1, 1'000'000),
+         "listen: seconds to wait for enough clients, and then for their updates")
+    .without_effect();
+  federated.add("clients_max", &x::clients_max, within(1, 1'000'000), "listen: connections")
+    .without_effect();
+  federated
+    .add("ca", &x::ca, {"listen: certificate of the authority that signed the clients'", "none"})
+    .as_file()
+    .without_effect();
+  federated
+    .add("certificate", &x::certificate,
+         {"listen: of the server; with it connections are secured", "none"})
+    .as_file()
+    .without_effect();
+  federated.add("key", &x::key, {"listen: belongs to the certificate", "none"})
+    .as_file()
+    .without_effect();
+}
+
 } // namespace
 
 void add_federated_keys(job_key_rows& out) {
   federated_keys federated{out, "federated", &job::federated};
+  add_port(federated);
   add_clients(federated);
   add_losses(federated);
   add_sums(federated);

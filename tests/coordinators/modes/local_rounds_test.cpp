@@ -380,7 +380,7 @@ struct private_round {
     return {values.values().begin(), values.values().end()};
   }
 
-  federated_rounds rounds{options(), offsets()};
+  federated_rounds rounds{options(), offsets(), offsets().size() - 1};
   std::optional<merged_span> models;
 };
 

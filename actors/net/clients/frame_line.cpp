@@ -1,0 +1,87 @@
+#include "actors/net/clients/frame_line.hpp"
+
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace troupe {
+
+void frame_line::end(std::string why) {
+  is_over_ = true;
+  if (problem_.empty())
+    problem_ = std::move(why);
+}
+
+bool frame_line::may_come(const frame_form& form) const {
+  if (form.kind == frame_kind::ping)
+    return true;
+  return form.from_client == is_server_ &&
+         (!form.has_values || (value_count_ > 0 && (!is_server_ || allows_values_)));
+}
+
+std::optional<frame> frame_line::next() {
+  if (!head_ && heard_.size() >= frame_head_bytes) {
+    const auto head =
+      read_frame_head(std::string_view{heard_}.substr(0, frame_head_bytes), value_count_, problem_);
+    if (head && !may_come(*head->form))
+      problem_ = "a frame that may not come now";
+    if (!problem_.empty())
+      return end({}), std::nullopt;
+    head_ = head;
+  }
+  if (!head_ || heard_.size() < frame_head_bytes + head_->body_bytes)
+    return std::nullopt;
+  const std::string_view all{heard_};
+  auto result = read_frame(*head_, all.substr(0, frame_head_bytes),
+                           all.substr(frame_head_bytes, head_->body_bytes), value_count_, problem_);
+  if (!result)
+    return end({}), std::nullopt;
+  heard_.erase(0, frame_head_bytes + head_->body_bytes);
+  head_.reset();
+  return result;
+}
+
+std::optional<frame> frame_line::read() {
+  while (!is_over_) {
+    if (auto result = next())
+      return result;
+    if (is_over_)
+      break;
+    const auto what = socket_.read(heard_);
+    bytes_read_ += what.byte_count;
+    if (what.is_over)
+      end(what.problem.empty() ? "the other side has closed the connection" : what.problem);
+    else if (what.byte_count == 0)
+      break;
+  }
+  return std::nullopt;
+}
+
+void frame_line::send(const frame& x) {
+  waiting_.push_back({frame_front(x), x.values});
+  flush();
+}
+
+void frame_line::flush() {
+  while (!waiting_.empty() && !is_over_) {
+    auto& x = waiting_.front();
+    const auto values = std::as_bytes(x.values.values());
+    const std::string_view body{reinterpret_cast<const char*>(values.data()), values.size()};
+    const bool at_front = x.done < x.front.size();
+    const auto rest =
+      at_front ? std::string_view{x.front}.substr(x.done) : body.substr(x.done - x.front.size());
+    if (rest.empty()) {
+      waiting_.pop_front();
+      continue;
+    }
+    const auto sent = socket_.write(rest);
+    x.done += sent.byte_count;
+    bytes_written_ += sent.byte_count;
+    if (sent.is_over)
+      return end(sent.problem);
+    if (sent.byte_count == 0)
+      return;
+  }
+}
+
+} // namespace troupe

@@ -1,0 +1,127 @@
+#include "app/client/client_model.hpp"
+
+#include "actors/run/job_data.hpp"
+#include "app/job/job_file.hpp"
+#include "app/toml/parse_toml.hpp"
+#include "coordinators/job/client_job.hpp"
+#include "coordinators/job/federated_job.hpp"
+#include "coordinators/job/resolve.hpp"
+#include "data/text/checksum.hpp"
+#include "data/text/failure.hpp"
+#include "data/training_rows/row_source.hpp"
+#include "models/base/rounding.hpp"
+#include "models/optimizers/optimizer.hpp"
+
+#include <numeric>
+#include <span>
+#include <utility>
+#include <variant>
+
+namespace troupe {
+
+namespace {
+
+constexpr const char* server_job = "the server's job";
+
+job job_of(const std::string& text, const std::string& path, const std::vector<std::string>& sets) {
+  auto parsed = parse_toml(text);
+  if (const auto* problem = std::get_if<toml_problem>(&parsed))
+    throw failure(failure_code::mismatch, problem->why, server_job);
+  job_draft draft;
+  draft.read_sections(std::get<toml_value::table>(parsed), server_job);
+  for (const auto& [key, place] : draft.places.by_key)
+    if (!is_client_key(key))
+      throw failure(failure_code::mismatch, "it says " + key + ", which is no server's to say",
+                    server_job);
+  if (!draft.errors.empty())
+    throw failure(failure_code::mismatch, draft.errors.front().why, server_job,
+                  "the server's program may be newer than this one");
+  draft.value.data.file = path;
+  for (const auto& set : sets)
+    if (!set.starts_with("data."))
+      throw failure(failure_code::usage, "a client sets keys of data alone: how its rows are read",
+                    "--set " + set);
+  draft.apply_sets(sets);
+  if (!draft.errors.empty())
+    throw job_errors{draft.errors};
+  return draft.value;
+}
+
+} // namespace
+
+client_model::client_model(const std::string& reading, const std::string& job_text,
+                           const std::string& path, const std::vector<std::string>& sets) {
+  const auto wanted = job_of(job_text, path, sets);
+  data_ = load_client_rows(wanted, reading);
+  const auto shape = shape_of(*data_);
+  const auto resolved = resolve(wanted, shape, 1);
+  const std::shared_ptr<const model> network = make_model(resolved, shape);
+  parameter_count_ = network->layout().size();
+  rows_.resize(data_->train.row_count);
+  std::iota(rows_.begin(), rows_.end(), 0u);
+  steps_ = std::make_unique<client_steps>(
+    client_steps_options{rows_of(data_).train,
+                         {network, make_optimizer(resolved.optimizer),
+                          changes_of(resolved, *network), resolved.federated.proximal},
+                         federated_options_of(resolved).cohort.schedule,
+                         resolved.seed});
+}
+
+std::optional<computed_update> client_model::train(const order_name& order,
+                                                   const const_buffer& start, uint32_t key,
+                                                   const std::function<bool()>& stop_requested) {
+  const default_rounding rounding;
+  const auto size = parameter_count_;
+  steps_->begin(order.round, start.values(), {buffer{size}, buffer{size}, buffer{size}});
+  const bool is_whole = steps_->train(rows_, key, stop_requested);
+  if (!is_whole && stop_requested())
+    return std::nullopt; // else a value is not finite, which the server sees
+  const auto& sums = steps_->sums();
+  computed_update result;
+  result.order = order;
+  result.rows = rows_.size();
+  result.loss = sums.loss_sum / static_cast<double>(sums.sample_count);
+  result.correct = sums.correct_count;
+  result.values = steps_->parameters();
+  result.digest = sha256_hex(std::as_bytes(result.values.values()));
+  steps_->let_go();
+  return result;
+}
+
+void client_training::begin(client_model& model, const order_name& order, const const_buffer& start,
+                            uint32_t key) {
+  cancel();
+  order_ = order;
+  is_cancelled_ = is_done_ = false;
+  thread_ = std::thread{[this, &model, order, start, key] {
+    try {
+      result_ = model.train(order, start, key, [this] { return is_cancelled_.load(); });
+    } catch (...) {
+      problem_ = std::current_exception();
+    }
+    is_done_ = true;
+    on_done_();
+  }};
+}
+
+void client_training::cancel() {
+  is_cancelled_ = true;
+  if (thread_.joinable())
+    thread_.join();
+  order_.reset();
+  result_.reset();
+  problem_ = {};
+}
+
+std::optional<computed_update> client_training::take() {
+  if (!is_done_)
+    return std::nullopt;
+  is_done_ = false;
+  thread_.join();
+  order_.reset();
+  if (problem_)
+    std::rethrow_exception(std::exchange(problem_, {}));
+  return std::exchange(result_, {});
+}
+
+} // namespace troupe

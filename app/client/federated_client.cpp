@@ -1,0 +1,316 @@
+#include "app/client/federated_client.hpp"
+
+#include "actors/net/clients/frame_line.hpp"
+#include "app/client/client_model.hpp"
+#include "coordinators/links/dial_clock.hpp"
+#include "data/disk/open_file.hpp"
+#include "data/identity/arithmetic_check.hpp"
+#include "data/text/checksum.hpp"
+#include "data/text/failure.hpp"
+#include "data/text/shown_text.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <filesystem>
+#include <span>
+#include <system_error>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr milliseconds answer_time{10s};
+/// A connection that lasted so long ends a row of failures.
+constexpr milliseconds steady_after{10s};
+/// Longer than the server's pings are apart: a server of which nothing is heard is gone.
+constexpr milliseconds silence_max{100s};
+constexpr milliseconds shortest_delay{100};
+constexpr milliseconds longest_delay{60s};
+
+const dialled_peer server_of_run{"the server", "check the address that follows 'troupe client'",
+                                 "is the server running? It may be behind a firewall",
+                                 "authority (--ca)", "the server"};
+
+moment clock_now() {
+  return std::chrono::steady_clock::now();
+}
+
+/// Many clients that lost one server do not come back at one time.
+milliseconds with_jitter(moment::duration delay) {
+  return std::chrono::ceil<milliseconds>(
+    delay / 2 * (1 + static_cast<double>(random_number() >> 11) * 0x1p-53));
+}
+
+std::string name_for(const client_options& options) {
+  if (!options.name.empty())
+    return options.name;
+  if (options.tls) {
+    const auto& path = options.tls->certificate;
+    const auto facts = read_certificate(read_unchanged_file(path), path);
+    if (!facts.names.empty())
+      return facts.names.front();
+  }
+  const auto file = std::filesystem::path{options.data}.filename().string();
+  return file.substr(0, file.find('.'));
+}
+
+std::string receipt_words(receipt_kind what) {
+  switch (what) {
+  case receipt_kind::counted:
+    return "the update counts";
+  case receipt_kind::not_finite:
+    return "the update was refused: a value is not finite";
+  case receipt_kind::out_of_range:
+    return "the update was refused: a parameter changed by more than federated.update_range";
+  case receipt_kind::surplus:
+    return "enough other clients were faster";
+  case receipt_kind::late:
+    return "the update came too late";
+  case receipt_kind::stale:
+    return "the update is of an attempt that is over";
+  case receipt_kind::altered:
+    return "the update was refused: it is not the one that was announced";
+  }
+  return "an answer of a newer server";
+}
+
+failure_code code_of(uint64_t x) {
+  for (const auto& [code, name] : name_table<failure_code>::entries)
+    if (static_cast<uint64_t>(code) == x)
+      return code;
+  return failure_code::mismatch;
+}
+
+} // namespace
+
+class federated_client::conversation {
+public:
+  explicit conversation(const client_options& options)
+    : options_(options),
+      where_(parse_endpoint(options.server)),
+      name_(name_for(options)),
+      key_(static_cast<uint32_t>(client_key_of(name_))),
+      waker_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      training_([this] { wake(); }) {
+    if (!waker_)
+      throw std::system_error{errno, std::generic_category(), "eventfd"};
+    if (options.tls)
+      security_ = dial_security{*options.tls,
+                                options.server_name.empty() ? where_.host : options.server_name};
+  }
+
+  void run();
+  void stop() {
+    is_stopping_ = true;
+    wake();
+  }
+
+private:
+  void wake() {
+    const uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(waker_.get(), &one, sizeof one);
+  }
+  void say(const std::string& text) const {
+    if (options_.say)
+      options_.say(text);
+  }
+  void talk(frame_line& line);
+  void pause(moment until);
+  void on_frame(frame_line& line, const frame& x);
+  void on_plan(frame_line& line, const frame& x);
+  void on_order(frame_line& line, const frame& x);
+  void on_receipt(const frame& x);
+  void send_update(frame_line& line, const frame& x);
+  void announce(frame_line& line) const;
+
+  client_options options_;
+  endpoint where_;
+  std::string name_;
+  uint32_t key_;
+  owned_socket waker_;
+  std::optional<dial_security> security_;
+  std::atomic<bool> is_stopping_ = false;
+  bool is_over_ = false;
+  milliseconds asked_delay_{0}; ///< by the server
+  std::string plan_hash_;       ///< of the model's
+  std::unique_ptr<client_model> model_;
+  client_training training_; ///< goes before the model
+  std::optional<computed_update> computed_;
+};
+
+void federated_client::conversation::run() {
+  require_arithmetic();
+  dial_clock clock{shortest_delay, longest_delay};
+  std::optional<moment> seen; ///< the server, last
+  const auto began = clock_now();
+  while (!is_stopping_ && !is_over_) {
+    std::string problem;
+    try {
+      frame_line line{dial(where_, server_of_run, answer_time, security_), false};
+      const auto opened = clock_now();
+      talk(line);
+      problem = line.problem();
+      seen = clock_now();
+      if (*seen - opened >= steady_after)
+        clock.on_opened();
+    } catch (const failure& error) {
+      const bool is_away = error.code() == failure_code::unavailable ||
+                           (seen && error.code() == failure_code::missing_input);
+      if (!is_away || clock_now() - seen.value_or(began) >= options_.patience)
+        throw;
+      problem = error.what();
+    }
+    if (is_stopping_ || is_over_)
+      return;
+    const auto now = clock_now();
+    if (!problem.empty() && !clock.failing_since())
+      say("lost the server, and dials again: " + problem);
+    clock.on_failed(now);
+    pause(now + std::max(std::exchange(asked_delay_, 0ms), with_jitter(*clock.due() - now)));
+  }
+}
+
+void federated_client::conversation::pause(moment until) {
+  while (!is_stopping_) {
+    const auto left = std::chrono::ceil<milliseconds>(until - clock_now());
+    pollfd ready{waker_.get(), POLLIN, 0};
+    if (left <= 0ms || ::poll(&ready, 1, static_cast<int>(left.count())) <= 0)
+      return;
+    uint64_t calls = 0;
+    [[maybe_unused]] const auto count = ::read(waker_.get(), &calls, sizeof calls);
+    if (auto done = training_.take())
+      computed_ = std::move(done);
+  }
+}
+
+void federated_client::conversation::talk(frame_line& line) {
+  line.send({frame_kind::report, {client_protocol_number}, {name_, plan_hash_}});
+  auto heard = clock_now();
+  while (!is_stopping_ && !is_over_ && asked_delay_ == 0ms) {
+    while (const auto next = line.read()) {
+      heard = clock_now();
+      on_frame(line, *next);
+    }
+    if (line.is_over() || is_over_ || clock_now() - heard >= silence_max)
+      return;
+    std::array<pollfd, 2> ready{
+      pollfd{line.socket().descriptor(),
+             static_cast<short>(line.wants_to_write() ? POLLIN | POLLOUT : POLLIN), 0},
+      pollfd{waker_.get(), POLLIN, 0}};
+    ::poll(ready.data(), ready.size(), 1'000);
+    uint64_t calls = 0;
+    [[maybe_unused]] const auto count = ::read(waker_.get(), &calls, sizeof calls);
+    line.flush();
+    if (auto done = training_.take()) {
+      computed_ = std::move(done);
+      announce(line);
+    }
+  }
+}
+
+void federated_client::conversation::on_frame(frame_line& line, const frame& x) {
+  switch (x.kind) {
+  case frame_kind::ping:
+    return line.send({frame_kind::ping});
+  case frame_kind::plan:
+    return on_plan(line, x);
+  case frame_kind::order:
+    return on_order(line, x);
+  case frame_kind::send:
+    return send_update(line, x);
+  case frame_kind::receipt:
+    return on_receipt(x);
+  case frame_kind::wait:
+    asked_delay_ = milliseconds{std::clamp<uint64_t>(x.numbers[0], 1, 600'000)};
+    return say("the server asks to wait: " + printable_text(x.texts[0]));
+  case frame_kind::over:
+    is_over_ = true;
+    if (x.numbers[0] != 0)
+      throw failure(code_of(x.numbers[0]), printable_text(x.texts[0]), to_string(where_));
+    return say(printable_text(x.texts[0]));
+  default:
+    return; // a client's own, which do not come (frame_line.hpp)
+  }
+}
+
+void federated_client::conversation::on_plan(frame_line& line, const frame& x) {
+  if (x.numbers[0] != client_protocol_number)
+    throw failure(failure_code::mismatch,
+                  "the server speaks version " + std::to_string(x.numbers[0]) +
+                    " of the clients' protocol, this client version " +
+                    std::to_string(client_protocol_number),
+                  to_string(where_));
+  const auto& [reading, job_text] = x.texts;
+  const auto both = reading + job_text;
+  if (!both.empty()) {
+    training_.cancel();
+    computed_.reset();
+    model_ = std::make_unique<client_model>(reading, job_text, options_.data, options_.sets);
+    plan_hash_ = sha256_hex(std::as_bytes(std::span{both}));
+    say(name_ + " is here with " + std::to_string(model_->row_count()) + " rows");
+  }
+  if (!model_ || model_->parameter_count() != x.numbers[1])
+    throw failure(failure_code::mismatch,
+                  "the server's model has " + std::to_string(x.numbers[1]) +
+                    " parameters, and this program's another number",
+                  to_string(where_), "use the program of one version");
+  line.set_value_count(model_->parameter_count());
+  line.send({frame_kind::here});
+}
+
+void federated_client::conversation::on_order(frame_line& line, const frame& x) {
+  const order_name order{x.numbers[0], x.numbers[1]};
+  if (!model_ || training_.order() == order)
+    return;
+  if (computed_ && computed_->order == order)
+    return announce(line);
+  computed_.reset();
+  training_.begin(*model_, order, x.values, key_);
+}
+
+void federated_client::conversation::announce(frame_line& line) const {
+  const auto& [round, term] = computed_->order;
+  line.send({frame_kind::ready, {round, term}, {computed_->digest}});
+}
+
+void federated_client::conversation::send_update(frame_line& line, const frame& x) {
+  if (!computed_ || computed_->order != order_name{x.numbers[0], x.numbers[1]})
+    return;
+  const auto& [order, rows, loss, correct, digest, values] = *computed_;
+  line.send({frame_kind::update,
+             {order.round, order.term, rows, std::bit_cast<uint64_t>(loss), correct},
+             {},
+             values});
+}
+
+void federated_client::conversation::on_receipt(const frame& x) {
+  if (computed_ && computed_->order == order_name{x.numbers[0], x.numbers[1]})
+    computed_.reset();
+  say("round " + std::to_string(x.numbers[0] + 1) + ": " +
+      receipt_words(static_cast<receipt_kind>(x.numbers[2])));
+}
+
+federated_client::federated_client(const client_options& options)
+  : conversation_(std::make_unique<conversation>(options)) {}
+
+federated_client::~federated_client() = default;
+
+void federated_client::run() {
+  conversation_->run();
+}
+
+void federated_client::stop() {
+  conversation_->stop();
+}
+
+} // namespace troupe
