@@ -3,7 +3,7 @@
 # In every build the targets run over seeds, former findings and a few thousand fixed mutations. With
 # TROUPE_FUZZ (preset "fuzz", needs clang) they are libFuzzer's, which searches, and only what they
 # need is compiled; scripts/fuzz searches for longer.
-set(troupe_fuzz_targets carrier checkpoint cluster csv flight hello idx job libsvm npy request rows safetensors status table
+set(troupe_fuzz_targets carrier checkpoint cluster csv flight frames hello idx job libsvm npy request rows safetensors status table
     text trace wire)
 
 if(TROUPE_FUZZ)

@@ -3,6 +3,7 @@
 #include "actors/base/version_buffers.hpp"
 #include "actors/net/clients/client_port.hpp"
 #include "actors/node/node.hpp"
+#include "actors/run/federated_run.hpp"
 #include "actors/run/job_data.hpp"
 #include "actors/run/private_run.hpp"
 #include "actors/spans/span_owner.hpp"
@@ -16,16 +17,13 @@
 #include "actors/tasks/replay_policy.hpp"
 #include "actors/tasks/rounds_policy.hpp"
 #include "actors/tasks/trainer.hpp"
-#include "coordinators/job/client_job.hpp"
 #include "coordinators/job/federated_job.hpp"
 #include "coordinators/job/private_job.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
-#include "data/formats/read_data.hpp"
 #include "data/identity/arithmetic_check.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
-#include "data/training_rows/client_partition.hpp"
 #include "models/math/products.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
@@ -35,7 +33,6 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
-#include <filesystem>
 
 namespace troupe {
 
@@ -56,50 +53,6 @@ size_t slot_count_of(const job& resolved, const parameter_layout& layout) {
 }
 
 namespace {
-
-client_port_options port_options_of(const job& resolved, const prepared_data& data,
-                                    size_t parameter_count) {
-  const auto& x = resolved.federated;
-  client_port_options result;
-  result.listen = parse_endpoint(x.listen);
-  if (!x.certificate.empty())
-    result.tls = tls_files{x.ca, x.certificate, x.key};
-  result.denied_file = x.denied;
-  result.rules = federated_options_of(resolved);
-  result.sums = result.rules.bounds(x.clients);
-  const std::chrono::seconds round_time{x.round_time};
-  result.server.rounds = {resolved.seed, x.cohort, result.rules.cohort.invited_max(),
-                          x.min_count,   x.groups, round_time};
-  result.server.admit = x.admit;
-  result.server.clients_max = x.clients_max;
-  result.reading = reading_for_clients(data);
-  result.job = client_job_text(resolved);
-  result.parameter_count = parameter_count;
-  return result;
-}
-
-/// What the clients' files are called, without folder and extension.
-std::vector<std::string> names_of_files(const std::string& pattern) {
-  std::vector<std::string> result;
-  for (const auto& path : matching_files(pattern)) {
-    const auto name = std::filesystem::path{path}.filename().string();
-    result.push_back(name.substr(0, name.find('.')));
-  }
-  return result;
-}
-
-/// The clients of a federated run whose rows are here; null for other strategies.
-std::shared_ptr<const federation> federation_of(const job& resolved, const prepared_data& data,
-                                                const sequence_options& records) {
-  if (!is_federated(resolved.training))
-    return nullptr;
-  auto result = std::make_shared<federation>(
-    federated_options_of(resolved), clients_of(partition_of(resolved), data.train),
-    is_private(resolved) ? key_of_run(resolved, data) : secret_key{});
-  if (records.rounds)
-    result->repeat(records.rounds, names_of_files(resolved.federated.clients_from));
-  return result;
-}
 
 /// Nothing for a job that is not private.
 std::optional<release_options> releases_of(const job& resolved) {
@@ -258,19 +211,11 @@ process::process(caf::actor_system& system, const job& resolved,
     trainer_options for_trainers;
     for_trainers.rows = rows;
     for_trainers.plan = plan;
-    if (resolved.federated.has_port()) {
-      if (options.wired)
-        throw failure(failure_code::bad_job, "clients dial in to a server, which is no cluster",
-                      "federated.listen", "train it in one process: troupe train");
-      port_ = std::make_shared<client_port>(port_options_of(resolved, *data, parameter_count));
-      for_trainers.clients = std::make_shared<const federation>(
-        federated_options_of(resolved), resolved.federated.clients,
-        [port = port_](uint64_t round, const const_buffer& start, auto done) {
-          port->open(round, start, std::move(done));
-        });
-    } else {
-      for_trainers.clients = federation_of(resolved, *data, options.decisions);
-    }
+    if (resolved.federated.has_port() && options.wired)
+      throw failure(failure_code::bad_job, "clients dial in to a server, which is no cluster",
+                    "federated.listen", "train it in one process: troupe train");
+    port_ = client_port_of(resolved, *data, parameter_count);
+    for_trainers.clients = federation_of(resolved, *data, options.decisions, port_);
     spawn_trainers(system, resolved, for_trainers, options, holders_of(shape, plan),
                    shape.held.sizes);
   } else if (scope == optimizer_scope::solver) {

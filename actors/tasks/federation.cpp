@@ -79,7 +79,7 @@ void federation::gather(uint64_t round, uint64_t attempt, const const_buffer& st
       open_ = asked;
       gathered_.reset();
       waiting_.clear();
-      opener_(round, start, [this](gathered_round x) { on_gathered(std::move(x)); });
+      opener_(round, attempt, start, [this](gathered_round x) { on_gathered(std::move(x)); });
     }
     if (!gathered_)
       waiting_.push_back(std::move(take));

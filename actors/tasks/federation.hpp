@@ -24,7 +24,7 @@ namespace troupe {
 struct recorded_round; // data/records/recorded_rounds.hpp
 
 /// Opens a round for clients that start from a model, and calls `done` once when it is over, on any thread.
-using round_opener = std::function<void(uint64_t round, const const_buffer& start,
+using round_opener = std::function<void(uint64_t round, uint64_t attempt, const const_buffer& start,
                                         std::function<void(gathered_round)> done)>;
 
 class federation {

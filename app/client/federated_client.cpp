@@ -126,11 +126,11 @@ private:
   }
   void talk(frame_line& line);
   void pause(moment until);
-  void on_frame(frame_line& line, const frame& x);
-  void on_plan(frame_line& line, const frame& x);
-  void on_order(frame_line& line, const frame& x);
-  void on_receipt(const frame& x);
-  void send_update(frame_line& line, const frame& x);
+  void on_frame(frame_line& line, const client_frame& x);
+  void on_plan(frame_line& line, const client_frame& x);
+  void on_order(frame_line& line, const client_frame& x);
+  void on_receipt(const client_frame& x);
+  void send_update(frame_line& line, const client_frame& x);
   void announce(frame_line& line) const;
 
   client_options options_;
@@ -194,7 +194,7 @@ void federated_client::conversation::pause(moment until) {
 }
 
 void federated_client::conversation::talk(frame_line& line) {
-  line.send({frame_kind::report, {client_protocol_number}, {name_, plan_hash_}});
+  line.send({client_frame_kind::report, {client_protocol_number}, {name_, plan_hash_}});
   auto heard = clock_now();
   while (!is_stopping_ && !is_over_ && asked_delay_ == 0ms) {
     while (const auto next = line.read()) {
@@ -218,22 +218,22 @@ void federated_client::conversation::talk(frame_line& line) {
   }
 }
 
-void federated_client::conversation::on_frame(frame_line& line, const frame& x) {
+void federated_client::conversation::on_frame(frame_line& line, const client_frame& x) {
   switch (x.kind) {
-  case frame_kind::ping:
-    return line.send({frame_kind::ping});
-  case frame_kind::plan:
+  case client_frame_kind::ping:
+    return line.send({client_frame_kind::ping});
+  case client_frame_kind::plan:
     return on_plan(line, x);
-  case frame_kind::order:
+  case client_frame_kind::order:
     return on_order(line, x);
-  case frame_kind::send:
+  case client_frame_kind::send:
     return send_update(line, x);
-  case frame_kind::receipt:
+  case client_frame_kind::receipt:
     return on_receipt(x);
-  case frame_kind::wait:
+  case client_frame_kind::wait:
     asked_delay_ = milliseconds{std::clamp<uint64_t>(x.numbers[0], 1, 600'000)};
     return say("the server asks to wait: " + printable_text(x.texts[0]));
-  case frame_kind::over:
+  case client_frame_kind::over:
     is_over_ = true;
     if (x.numbers[0] != 0)
       throw failure(code_of(x.numbers[0]), printable_text(x.texts[0]), to_string(where_));
@@ -243,7 +243,7 @@ void federated_client::conversation::on_frame(frame_line& line, const frame& x) 
   }
 }
 
-void federated_client::conversation::on_plan(frame_line& line, const frame& x) {
+void federated_client::conversation::on_plan(frame_line& line, const client_frame& x) {
   if (x.numbers[0] != client_protocol_number)
     throw failure(failure_code::mismatch,
                   "the server speaks version " + std::to_string(x.numbers[0]) +
@@ -265,10 +265,10 @@ void federated_client::conversation::on_plan(frame_line& line, const frame& x) {
                     " parameters, and this program's another number",
                   to_string(where_), "use the program of one version");
   line.set_value_count(model_->parameter_count());
-  line.send({frame_kind::here});
+  line.send({client_frame_kind::here});
 }
 
-void federated_client::conversation::on_order(frame_line& line, const frame& x) {
+void federated_client::conversation::on_order(frame_line& line, const client_frame& x) {
   const order_name order{x.numbers[0], x.numbers[1]};
   if (!model_ || training_.order() == order)
     return;
@@ -280,20 +280,20 @@ void federated_client::conversation::on_order(frame_line& line, const frame& x) 
 
 void federated_client::conversation::announce(frame_line& line) const {
   const auto& [round, term] = computed_->order;
-  line.send({frame_kind::ready, {round, term}, {computed_->digest}});
+  line.send({client_frame_kind::ready, {round, term}, {computed_->digest}});
 }
 
-void federated_client::conversation::send_update(frame_line& line, const frame& x) {
+void federated_client::conversation::send_update(frame_line& line, const client_frame& x) {
   if (!computed_ || computed_->order != order_name{x.numbers[0], x.numbers[1]})
     return;
   const auto& [order, rows, loss, correct, digest, values] = *computed_;
-  line.send({frame_kind::update,
+  line.send({client_frame_kind::update,
              {order.round, order.term, rows, std::bit_cast<uint64_t>(loss), correct},
              {},
              values});
 }
 
-void federated_client::conversation::on_receipt(const frame& x) {
+void federated_client::conversation::on_receipt(const client_frame& x) {
   if (computed_ && computed_->order == order_name{x.numbers[0], x.numbers[1]})
     computed_.reset();
   say("round " + std::to_string(x.numbers[0] + 1) + ": " +

@@ -83,8 +83,10 @@ int run_train(const train_arguments& arguments, std::string& job_name) {
   const bool repeats = !arguments.replay.empty();
   const bool repeats_rounds = repeats && has_rounds(arguments.replay);
   auto sets = arguments.sets;
-  if (repeats_rounds) // the clients' rows are here now
-    sets.insert(sets.begin(), "federated.listen=");
+  if (repeats_rounds) // the clients' rows are here now, and nobody dials in
+    for (const auto* key :
+         {"listen", "admit", "denied", "round_time", "clients_max", "ca", "certificate", "key"})
+      sets.insert(sets.begin(), "federated." + std::string{key} + '=');
   if (repeats_rounds && std::ranges::none_of(sets, [](const auto& x) {
         return x.starts_with("federated.partition=");
       }))

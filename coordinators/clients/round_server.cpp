@@ -144,6 +144,8 @@ void round_server::on_ready(uint64_t ticket, const order_name& order, moment now
 }
 
 void round_server::give_places(moment now) {
+  if (waiting_.empty())
+    return;
   auto taken = static_cast<size_t>(std::ranges::count_if(
     connections_, [](const auto& x) { return x.second.place_since.has_value(); }));
   for (; taken < options_.places && !waiting_.empty(); ++taken) {
@@ -258,8 +260,7 @@ void round_server::tick(moment now) {
   }
   for (const auto& [ticket, why] : gone)
     drop(ticket, why);
-  if (!gone.empty())
-    give_places(now);
+  give_places(now);
   invite(now);
 }
 

@@ -128,7 +128,10 @@ void check_port(problem_list& check, const job& x) {
   refuse(own.deadline.has_value(), "federated.deadline", real);
   refuse(own.speed_spread > 0, "federated.speed_spread", real);
   refuse(x.merge.flipped_members > 0, "merge.flipped_members", real);
-  refuse(is_private(x), "privacy.clip_norm", "private rounds are simulated");
+  check.require(!is_private(x) || own.sampling == client_sampling::poisson, "federated.sampling",
+                "who takes the place of a client that is lost would follow from it: one client "
+                "could move a private sum twice",
+                "use \"poisson\"");
   check.require(own.certificate.empty() == own.key.empty() && own.ca.empty() == own.key.empty(),
                 "federated.certificate", "a secured port needs ca, certificate and key",
                 "give all three; troupe certs makes them");
@@ -146,6 +149,11 @@ void check_federated(problem_list& check, const job& x) {
   check_beside(check, x);
   const auto before = check.found.size();
   check_section(check, x.federated);
+  const client_port_section& port = x.federated;
+  check.require(x.federated.has_port() || port == client_port_section{}, "federated.listen",
+                "admit, denied, round_time, clients_max, ca, certificate and key belong to a port "
+                "where clients dial in",
+                "say where: federated.listen = \"0.0.0.0:7070\", or leave them out");
   if (x.federated.has_port())
     check_port(check, x);
   else if (is_natural(x.federated.partition))

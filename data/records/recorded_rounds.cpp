@@ -26,7 +26,7 @@ std::string line_of_round(const recorded_round& x) {
   return json{{"round", x.round}, {"clients", clients}}.dump() + '\n';
 }
 
-recorded_round round_of(const std::string& line) {
+recorded_round recorded_round_of(const std::string& line) {
   if (is_nested_too_deep(line))
     throw std::invalid_argument("nested too deep");
   const auto object = json::parse(line);
@@ -59,7 +59,7 @@ std::vector<recorded_round> read_recorded_rounds(const std::string& path) {
                     "the run cannot be repeated without its record");
     };
     try {
-      auto next = round_of(line);
+      auto next = recorded_round_of(line);
       if (next.round == 0 || next.round > result.size() + 1)
         refuse("round " + std::to_string(next.round) + " follows round " +
                std::to_string(result.size()));

@@ -5,6 +5,7 @@
 
 #include "actors/net/carriers/carried_frame.hpp"
 #include "actors/net/carriers/piece_stream.hpp"
+#include "actors/net/clients/client_frames.hpp"
 #include "actors/net/gate/hello.hpp"
 #include "actors/protocol/status_messages.hpp"
 #include "app/terminal/reports.hpp"
@@ -212,6 +213,14 @@ void add_lines(corpora& out) {
     out.add("hello", piece + write_visit({protocol_number, "0", "status"}));
   }
   out.add("hello", '\0' + hello.substr(0, hello.size() - 1));
+  for (const auto& form : client_frame_forms) {
+    client_frame x{form.kind, std::vector<uint64_t>(form.numbers, 3), {}, {}};
+    for (size_t i = 0; i < form.text_max.size(); ++i)
+      x.texts[i] = form.text_max[i] > 0 ? "text" : "";
+    if (form.has_values)
+      x.values = buffer{3};
+    out.add("frames", client_frame_front(x) + std::string(form.has_values ? 12 : 0, '\0'));
+  }
   dataset rows;
   rows.row_count = 2;
   rows.feature_count = 1;

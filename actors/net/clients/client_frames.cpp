@@ -41,22 +41,22 @@ uint64_t checksum_of_frame(std::string_view head, std::string_view body,
   return sum.take();
 }
 
-size_t text_count(const frame_form& form) {
+size_t text_count(const client_frame_form& form) {
   return static_cast<size_t>(std::ranges::count_if(form.text_max, [](size_t x) { return x > 0; }));
 }
 
-const frame_form* form_of(frame_kind kind) {
-  const auto found = std::ranges::find(frame_forms, kind, &frame_form::kind);
-  return found == frame_forms.end() ? nullptr : &*found;
+const client_frame_form* form_of(client_frame_kind kind) {
+  const auto found = std::ranges::find(client_frame_forms, kind, &client_frame_form::kind);
+  return found == client_frame_forms.end() ? nullptr : &*found;
 }
 
 /// Of a body, without its texts.
-size_t fixed_bytes(const frame_form& form, size_t value_count) {
+size_t fixed_bytes(const client_frame_form& form, size_t value_count) {
   return (form.numbers + text_count(form)) * sizeof(uint64_t) +
          (form.has_values ? value_count * sizeof(float) : 0);
 }
 
-bool is_form_of(const frame& x, const frame_form& form) {
+bool is_form_of(const client_frame& x, const client_frame_form& form) {
   for (size_t i = 0; i < x.texts.size(); ++i)
     if (x.texts[i].size() > form.text_max[i])
       return false;
@@ -65,7 +65,7 @@ bool is_form_of(const frame& x, const frame_form& form) {
 
 } // namespace
 
-std::string frame_front(const frame& x) {
+std::string client_frame_front(const client_frame& x) {
   const auto* form = form_of(x.kind);
   if (!form || !is_form_of(x, *form))
     throw std::invalid_argument("client frames: the frame is none of its kind");
@@ -86,17 +86,17 @@ std::string frame_front(const frame& x) {
   return head + body;
 }
 
-std::optional<frame_head> read_frame_head(std::string_view bytes, size_t value_count,
-                                          std::string& problem) {
+std::optional<client_frame_head> read_client_head(std::string_view bytes, size_t value_count,
+                                                  std::string& problem) {
   const auto refuse = [&](const char* why) {
     problem = why;
     return std::nullopt;
   };
-  if (bytes.size() < frame_head_bytes || !bytes.starts_with(magic))
+  if (bytes.size() < client_head_bytes || !bytes.starts_with(magic))
     return refuse("these bytes are no frame of a client's conversation");
   bytes.remove_prefix(magic.size());
-  frame_head result;
-  result.form = form_of(static_cast<frame_kind>(take<uint16_t>(bytes)));
+  client_frame_head result;
+  result.form = form_of(static_cast<client_frame_kind>(take<uint16_t>(bytes)));
   const auto zero = take<uint16_t>(bytes);
   result.body_bytes = take<uint64_t>(bytes);
   result.checksum = take<uint64_t>(bytes);
@@ -109,16 +109,23 @@ std::optional<frame_head> read_frame_head(std::string_view bytes, size_t value_c
   return result;
 }
 
-std::optional<frame> read_frame(const frame_head& head, std::string_view head_bytes,
-                                std::string_view body, size_t value_count, std::string& problem) {
+std::optional<client_frame> read_client_frame(const client_frame_head& head,
+                                              std::string_view head_bytes, std::string_view body,
+                                              size_t value_count, std::string& problem) {
+  if (body.size() == head.body_bytes && checksum_of_frame(head_bytes, body) == head.checksum)
+    return read_client_body(head, body, value_count, problem);
+  problem = "a frame was damaged on its way";
+  return std::nullopt;
+}
+
+std::optional<client_frame> read_client_body(const client_frame_head& head, std::string_view body,
+                                             size_t value_count, std::string& problem) {
   const auto refuse = [&](const char* why) {
     problem = why;
     return std::nullopt;
   };
-  if (body.size() != head.body_bytes || checksum_of_frame(head_bytes, body) != head.checksum)
-    return refuse("a frame was damaged on its way");
   const auto& form = *head.form;
-  frame result;
+  client_frame result;
   result.kind = form.kind;
   auto rest = body;
   for (size_t i = 0; i < form.numbers; ++i)

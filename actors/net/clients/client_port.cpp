@@ -80,19 +80,20 @@ std::set<std::string> names_in(const std::string& path) {
   return result;
 }
 
-frame frame_of(const client_action& x) {
+client_frame frame_of(const client_action& x) {
   switch (x.what) {
   case client_act::wait:
-    return {frame_kind::wait, {static_cast<uint64_t>(x.left.count())}, {x.text}};
+    return {client_frame_kind::wait, {static_cast<uint64_t>(x.left.count())}, {x.text}};
   case client_act::order:
-    return {frame_kind::order,
+    return {client_frame_kind::order,
             {x.order.round, x.order.term, x.group, static_cast<uint64_t>(x.left.count())}};
   case client_act::send:
-    return {frame_kind::send, {x.order.round, x.order.term}};
+    return {client_frame_kind::send, {x.order.round, x.order.term}};
   case client_act::receipt:
-    return {frame_kind::receipt, {x.order.round, x.order.term, static_cast<uint64_t>(x.receipt)}};
+    return {client_frame_kind::receipt,
+            {x.order.round, x.order.term, static_cast<uint64_t>(x.receipt)}};
   case client_act::over:
-    return {frame_kind::over, {static_cast<uint64_t>(x.code)}, {x.text.substr(0, 1024)}};
+    return {client_frame_kind::over, {static_cast<uint64_t>(x.code)}, {x.text.substr(0, 1024)}};
   case client_act::plan:
   case client_act::ping:
   case client_act::close:
@@ -143,13 +144,13 @@ void client_port::post(std::function<void()> command) {
   [[maybe_unused]] const auto written = ::write(waker_.get(), &one, sizeof one);
 }
 
-void client_port::open(uint64_t round, const_buffer start,
+void client_port::open(uint64_t round, const_buffer start, client_coin coin,
                        std::function<void(gathered_round)> done) {
-  post([this, round, start = std::move(start), done = std::move(done)] {
+  post([=, this] {
     read_denied(false);
     sums_.begin(start);
     done_ = done;
-    server_.open(round, clock_now());
+    server_.open(round, clock_now(), coin);
   });
 }
 
@@ -179,7 +180,10 @@ void client_port::run() {
     if (carry_out_commands() && !stops_at)
       stops_at = clock_now() + linger_time;
     const auto now = clock_now();
-    server_.tick(now);
+    if (now - ticked_ >= tick_interval) {
+      ticked_ = now;
+      server_.tick(now);
+    }
     close_round_if_over(now);
     carry_out_actions(now);
     std::erase_if(connections_,
@@ -293,23 +297,23 @@ void client_port::drop(uint64_t ticket) {
 
 // ---- Frames ----
 
-void client_port::on_frame(uint64_t ticket, const frame& x, moment now) {
+void client_port::on_frame(uint64_t ticket, const client_frame& x, moment now) {
   switch (x.kind) {
-  case frame_kind::report:
+  case client_frame_kind::report:
     return on_report(ticket, x, now);
-  case frame_kind::here:
+  case client_frame_kind::here:
     return server_.on_here(ticket, now);
-  case frame_kind::ready:
+  case client_frame_kind::ready:
     announced_[ticket] = x.texts[0];
     return server_.on_ready(ticket, {x.numbers[0], x.numbers[1]}, now);
-  case frame_kind::update:
+  case client_frame_kind::update:
     return take_update(ticket, x, now);
   default:
     return; // a ping; frames of a server do not come (frame_line.hpp)
   }
 }
 
-void client_port::on_report(uint64_t ticket, const frame& x, moment now) {
+void client_port::on_report(uint64_t ticket, const client_frame& x, moment now) {
   const auto& name = x.texts[0];
   auto& one = connections_.at(ticket);
   one.has_plan = x.texts[1] == plan_hash_;
@@ -320,7 +324,7 @@ void client_port::on_report(uint64_t ticket, const frame& x, moment now) {
                     identity_ ? &proven : nullptr, now);
 }
 
-void client_port::take_update(uint64_t ticket, const frame& x, moment now) {
+void client_port::take_update(uint64_t ticket, const client_frame& x, moment now) {
   connections_.at(ticket).line.allow_values(false);
   const auto group = server_.on_update(ticket, {x.numbers[0], x.numbers[1]}, now);
   if (!group)
@@ -347,7 +351,7 @@ void client_port::carry_out(const client_action& x, moment now) {
   auto told = frame_of(x);
   if (x.what == client_act::plan) {
     line.set_value_count(options_.parameter_count);
-    told = {frame_kind::plan,
+    told = {client_frame_kind::plan,
             {client_protocol_number, options_.parameter_count},
             {one.has_plan ? "" : options_.reading, one.has_plan ? "" : options_.job}};
   } else if (x.what == client_act::order) {

@@ -52,8 +52,10 @@ public:
   client_port(const client_port&) = delete;
   client_port& operator=(const client_port&) = delete;
 
-  /// Opens a round, whose clients start from this model. `done` is called once, on the port's thread.
-  void open(uint64_t round, const_buffer start, std::function<void(gathered_round)> done);
+  /// Opens a round, whose clients start from this model. `coin`: as of present_round. `done` is called once, on the
+  /// port's thread.
+  void open(uint64_t round, const_buffer start, client_coin coin,
+            std::function<void(gathered_round)> done);
   /// Tells all clients that there is no more to do, with an exit code for them, and takes no more of them.
   void end(int code, const std::string& why);
 
@@ -75,9 +77,9 @@ private:
   void accept_all(moment now);
   void on_ready(uint64_t ticket, moment now);
   bool secure(uint64_t ticket);
-  void on_frame(uint64_t ticket, const frame& x, moment now);
-  void on_report(uint64_t ticket, const frame& x, moment now);
-  void take_update(uint64_t ticket, const frame& x, moment now);
+  void on_frame(uint64_t ticket, const client_frame& x, moment now);
+  void on_report(uint64_t ticket, const client_frame& x, moment now);
+  void take_update(uint64_t ticket, const client_frame& x, moment now);
   void carry_out_actions(moment now);
   void carry_out(const client_action& x, moment now);
   void close_round_if_over(moment now);
@@ -96,10 +98,11 @@ private:
   std::map<uint64_t, std::string> announced_; ///< digests of updates, by ticket
   uint64_t last_ticket_ = 0;
   rate_limit accepts_{300, 300};
+  moment ticked_{};
   round_sums sums_;
   std::function<void(gathered_round)> done_;
   std::atomic<size_t> here_ = 0;
-  std::mutex mutex_; ///< guards the two below
+  std::mutex mutex_; ///< guards the commands
   std::vector<std::function<void()>> commands_;
   bool is_stopping_ = false;
   std::thread thread_;

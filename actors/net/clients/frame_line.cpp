@@ -12,36 +12,37 @@ void frame_line::end(std::string why) {
     problem_ = std::move(why);
 }
 
-bool frame_line::may_come(const frame_form& form) const {
-  if (form.kind == frame_kind::ping)
+bool frame_line::may_come(const client_frame_form& form) const {
+  if (form.kind == client_frame_kind::ping)
     return true;
   return form.from_client == is_server_ &&
          (!form.has_values || (value_count_ > 0 && (!is_server_ || allows_values_)));
 }
 
-std::optional<frame> frame_line::next() {
-  if (!head_ && heard_.size() >= frame_head_bytes) {
-    const auto head =
-      read_frame_head(std::string_view{heard_}.substr(0, frame_head_bytes), value_count_, problem_);
+std::optional<client_frame> frame_line::next() {
+  if (!head_ && heard_.size() >= client_head_bytes) {
+    const auto head = read_client_head(std::string_view{heard_}.substr(0, client_head_bytes),
+                                       value_count_, problem_);
     if (head && !may_come(*head->form))
       problem_ = "a frame that may not come now";
     if (!problem_.empty())
       return end({}), std::nullopt;
     head_ = head;
   }
-  if (!head_ || heard_.size() < frame_head_bytes + head_->body_bytes)
+  if (!head_ || heard_.size() < client_head_bytes + head_->body_bytes)
     return std::nullopt;
   const std::string_view all{heard_};
-  auto result = read_frame(*head_, all.substr(0, frame_head_bytes),
-                           all.substr(frame_head_bytes, head_->body_bytes), value_count_, problem_);
+  auto result =
+    read_client_frame(*head_, all.substr(0, client_head_bytes),
+                      all.substr(client_head_bytes, head_->body_bytes), value_count_, problem_);
   if (!result)
     return end({}), std::nullopt;
-  heard_.erase(0, frame_head_bytes + head_->body_bytes);
+  heard_.erase(0, client_head_bytes + head_->body_bytes);
   head_.reset();
   return result;
 }
 
-std::optional<frame> frame_line::read() {
+std::optional<client_frame> frame_line::read() {
   while (!is_over_) {
     if (auto result = next())
       return result;
@@ -57,8 +58,8 @@ std::optional<frame> frame_line::read() {
   return std::nullopt;
 }
 
-void frame_line::send(const frame& x) {
-  waiting_.push_back({frame_front(x), x.values});
+void frame_line::send(const client_frame& x) {
+  waiting_.push_back({client_frame_front(x), x.values});
   flush();
 }
 

@@ -26,8 +26,8 @@ public:
   void allow_values(bool allowed) { allows_values_ = allowed; }
 
   /// The next frame, if it has come whole. With a problem, or once the other side has closed, the line is to be closed.
-  std::optional<frame> read();
-  void send(const frame& x);
+  std::optional<client_frame> read();
+  void send(const client_frame& x);
   /// Writes what the socket takes.
   void flush();
 
@@ -44,8 +44,8 @@ private:
     size_t done = 0; ///< bytes of both
   };
 
-  std::optional<frame> next();
-  bool may_come(const frame_form& form) const;
+  std::optional<client_frame> next();
+  bool may_come(const client_frame_form& form) const;
   void end(std::string why);
 
   channel socket_;
@@ -53,7 +53,7 @@ private:
   bool allows_values_ = false;
   size_t value_count_ = 0;
   std::string heard_;
-  std::optional<frame_head> head_; ///< of the frame that is coming
+  std::optional<client_frame_head> head_; ///< of the frame that is coming
   std::deque<outgoing> waiting_;
   bool is_over_ = false;
   std::string problem_;

@@ -34,12 +34,16 @@ receipt_kind round_sums::add(const client_update& x) {
   const auto& privacy = rules_.privacy;
   const bool is_sound =
     std::isfinite(static_cast<float>(x.loss)) && x.rows > 0 && x.rows <= rows_of_client_max;
+  const bool has_room = sum.count() < bounds_.count_max; // else the round is void
   const auto verdict =
-    !is_sound ? update_verdict::not_finite
-    : privacy ? sum.add(start_.values(), x.values.values(), 1, size,
-                        clip_factor(size.norm, privacy->clip_norm))
+    !is_sound || !has_room ? update_verdict::not_finite
+    : privacy              ? sum.add(start_.values(), x.values.values(), 1, size,
+                                     clip_factor(size.norm, privacy->clip_norm))
               : sum.add(start_.values(), x.values.values(), rules_.weight_of(x.rows), size);
-  clients_.push_back({x, {static_cast<float>(x.loss), static_cast<float>(size.norm), verdict}});
+  // Of a private round nothing is told of a client.
+  clients_.push_back({x, privacy ? client_figure{}
+                                 : client_figure{static_cast<float>(x.loss),
+                                                 static_cast<float>(size.norm), verdict}});
   clients_.back().said.values = {};
   return verdict == update_verdict::counted      ? receipt_kind::counted
          : verdict == update_verdict::not_finite ? receipt_kind::not_finite
@@ -63,7 +67,7 @@ gathered_round round_sums::take(const round_absences& others) {
     who->named.push_back({said.name, said.rows, said.announced});
     who->group_ends[said.group] = i + 1;
     result.figures.push_back(figure);
-    if (figure.verdict == update_verdict::counted)
+    if (figure.verdict == update_verdict::counted && !rules_.privacy)
       result.correct_counts[said.group] +=
         std::min(said.correct, rules_.cohort.schedule.rows_of(said.rows));
   }

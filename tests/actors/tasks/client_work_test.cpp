@@ -52,7 +52,7 @@ struct small_federation {
   small_federation(const nlohmann::json& expected, const nlohmann::json& reference)
     : clients(
         std::make_shared<const federation>(options_of(expected, reference), clients_of(reference))),
-      rounds(clients->options(), clients->rows().offsets),
+      rounds(clients->options(), clients->rows().offsets, clients->client_count()),
       models(span_options_of(clients->options(), clients->rows().client_count()),
              test::buffer_of(flat<float>(reference.at("start")))) {
     neural_network_options network;

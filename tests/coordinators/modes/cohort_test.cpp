@@ -168,7 +168,7 @@ TEST(cohort, groups_are_dealt_out_at_random_and_evenly) {
   std::vector<double> first_group(40);
   for (uint64_t round = 0; round < 1'000; ++round) {
     const auto x = cohort_of(options, offsets, round);
-    const auto positions = group_positions(40, 4, 0);
+    const auto positions = group_positions(x, 4, 0);
     EXPECT_EQ(positions.size(), 10u);
     for (auto i = positions.begin; i < positions.end; ++i)
       ++first_group[x.counted[i]];

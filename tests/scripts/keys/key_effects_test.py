@@ -58,6 +58,9 @@ def schedule(kind, *more):
 # key: (the other value, what the job is beside BASE, what else changes)
 # Of kinds that only an application has: tests/scripts/kinds/own_kinds_test.py.
 OF_APPLICATIONS = ("optimizer.plateau.rule", "training.stop_rule")
+# Of a server whose clients dial in: tests/scripts/federated/clients_test.py.
+OF_SERVERS = tuple(f"federated.{key}" for key in ("listen", "admit", "denied", "round_time", "clients_max", "ca",
+                                                  "certificate", "key"))
 
 CHANGES = {
     "job.name": ("other", []),
@@ -323,7 +326,7 @@ class Effects(unittest.TestCase):
 
     def test_each_key_has_the_part_in_the_result_that_its_row_says(self):
         keys = json.loads(finished(TROUPE, "config", "keys", "--json").stdout)
-        self.assertEqual(sorted(keys), sorted([*CHANGES, *CLUSTERS, *OF_APPLICATIONS]), "a new key needs a line in CHANGES")
+        self.assertEqual(sorted(keys), sorted([*CHANGES, *CLUSTERS, *OF_APPLICATIONS, *OF_SERVERS]), "a new key needs a line in CHANGES")
         for path, (value, beside, *more) in CHANGES.items():
             with self.subTest(key=path, effect=keys[path]["effect"]):
                 changed = self.train([*beside, *more, f"{path}={value}"])

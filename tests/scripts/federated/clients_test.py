@@ -1,0 +1,230 @@
+"""Federated runs whose clients dial in: real processes that come, go and are killed; the record, and its replay.
+
+    python3 tests/scripts/federated/clients_test.py BUILD_FOLDER SOURCE_FOLDER [TEST]...
+"""
+
+import csv
+import signal
+
+from client_runs import ClientRuns, sets_of
+from command import main
+from patience import wait_until
+
+
+class Rounds(ClientRuns):
+    def test_clients_train_a_model_that_their_files_train_again(self):
+        server = self.serve()
+        clients = [self.client(i) for i in range(self.clients)]
+        result = self.result(server)
+        for i, client in enumerate(clients):
+            _, said = self.ended(client)
+            self.assertIn(f"{self.name(i)} is here with {self.rows_of_client} rows", said)
+            self.assertIn("training has ended", said)
+        self.assertEqual(result["steps"], 12)
+        self.assertGreater(result["test_accuracy"], 0.85)
+        record = self.record()
+        self.assertEqual([x["round"] for x in record], list(range(1, 13)))
+        for x in record:
+            names = [one["name"] for one in x["clients"]]
+            self.assertEqual(len(names), 4)
+            self.assertEqual(names, sorted(names))
+        self.assertEqual(len({tuple(one["name"] for one in x["clients"]) for x in record}), 5)
+        self.assertEqual(result["clients"]["updates"], 48)
+        self.expect_replay(result)
+
+    def test_one_round_is_that_of_the_simulation(self):
+        """Of all clients, who visit their rows in one step, so that no shuffle shows: the simulation's bits."""
+        keys = ("federated.cohort=5", "training.batch_size=all", "federated.local_epochs=3", "federated.rounds=3")
+        server = self.serve(*keys)
+        for i in range(self.clients):
+            self.client(i)
+        result = self.result(server)
+        simulated = self.train("job.toml", *keys, 'federated.partition={files="clients/*.csv"}',
+                               "output.directory=simulated")
+        self.assertEqual(result["parameters_sha256"], simulated["parameters_sha256"])
+        self.assertEqual(result["test_loss"], simulated["test_loss"])
+
+    def test_killed_clients_stop_no_round(self):
+        server = self.serve("federated.rounds=40")
+        clients = {i: self.client(i) for i in range(self.clients)}
+        for count in (3, 8, 14, 20):
+            self.wait_for_round(count)
+            victim = count % self.clients
+            self.kill(clients[victim])
+            self.wait_for_round(count + 2)
+            clients[victim] = self.client(victim)
+        result = self.result(server)
+        self.assertEqual(result["steps"], 40)
+        self.assertEqual(result["clients"]["void_rounds"], 0)
+        for client in clients.values():
+            self.ended(client)
+        self.expect_replay(result)
+
+    def test_a_killed_server_loses_a_round_at_most(self):
+        keys = ("federated.rounds=30",)
+        server = self.serve(*keys)
+        clients = [self.client(i) for i in range(self.clients)]
+        for count in (6, 15):
+            self.wait_for_round(count)
+            self.kill(server)
+            before = len(self.record())
+            server = self.serve(*keys, more=("--resume",))
+            self.wait_for_round(before)
+        result = self.result(server)
+        self.assertEqual(result["steps"], 30)
+        self.assertEqual(len(self.record()), 30)
+        for client in clients:
+            said = self.ended(client)[1]
+            self.assertIn("lost the server, and dials again", said)
+        self.expect_replay(result)
+
+    def test_a_stopped_server_goes_on_and_its_clients_wait(self):
+        server = self.serve("federated.rounds=1000")
+        clients = [self.client(i) for i in range(self.clients)]
+        self.wait_for_round(5)
+        server.send_signal(signal.SIGINT)
+        self.ended(server, 130)
+        self.assertTrue(all(client.poll() is None for client in clients))
+        server = self.serve("federated.rounds=20", more=("--resume",))
+        result = self.result(server)
+        for client in clients:
+            self.ended(client)
+        self.expect_replay(result)
+
+    def test_too_few_clients_make_void_rounds_and_then_an_end(self):
+        server = self.serve("federated.min_count=3", "federated.round_time=1")
+        clients = [self.client(i, "--patience", "1") for i in range(2)]
+        out, said = self.ended(server, 69)
+        self.assertIn("10 rounds in a row were void", out + said)
+        for client in clients:
+            self.ended(client, 69)
+
+    def test_groups_are_merged_by_a_rule_and_replayed(self):
+        keys = ("federated.cohort=5", "federated.groups=0", "merge.rule=median")
+        server = self.serve(*keys)
+        for i in range(self.clients):
+            self.client(i)
+        result = self.result(server)
+        self.assertEqual(sorted(one["group"] for one in self.record()[0]["clients"]), list(range(5)))
+        self.expect_replay(result)
+
+
+class Replay(ClientRuns):
+    def test_names_the_first_client_and_round_that_differ(self):
+        server = self.serve("federated.rounds=4")
+        for i in range(self.clients):
+            self.client(i)
+        self.result(server)
+        record = self.record()
+        changed = record[1]["clients"][2]["name"]
+        path = self.folder / "clients" / f"{changed}.csv"
+        rows = list(csv.reader(path.open(encoding="utf-8")))
+        rows[7][20] = str(float(rows[7][20]) + 1)
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(rows)
+        first = next(x["round"] for x in record if changed in [one["name"] for one in x["clients"]])
+        found = self.replayed(code=76)
+        self.assertIn(f"round {first}: the updates of 1 client were refused: client {changed} "
+                      "(not the recorded one)", found.stderr)
+        path.unlink()
+        found = self.replayed(code=74)
+        self.assertIn(f"round {first} has the client {changed}", found.stderr)
+
+    def test_wants_the_clients_files(self):
+        server = self.serve("federated.rounds=2")
+        for i in range(self.clients):
+            self.client(i)
+        self.result(server)
+        found = self.troupe("train", "--replay", "runs/job", code=2)
+        self.assertIn("federated.partition={files=", found.stderr)
+
+
+class Refusals(ClientRuns):
+    def test_rows_that_are_not_as_the_server_reads_them(self):
+        server = self.serve()
+        for name, change, words in (("class", lambda rows: rows[3].__setitem__(-1, "eleven"), "eleven"),
+                                    ("column", lambda rows: rows[0].__setitem__(5, "other"), "pixel5")):
+            rows = list(csv.reader((self.folder / "clients/site-0.csv").open(encoding="utf-8")))
+            change(rows)
+            with (self.folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file).writerows(rows)
+            _, said = self.ended(self.client(0, file=f"{name}.csv"), 65)
+            self.assertIn(words, said)
+            self.assertIn(f"{name}.csv", said)
+        self.assertIn("missing.csv", self.ended(self.client(0, file="missing.csv"), 66)[1])
+        self.kill(server)
+
+    def test_keys_that_are_not_a_clients_or_a_servers(self):
+        for keys, words in ((("data.file=clients/site-0.csv",), "data.file"),
+                            (("federated.drop_out=0.1",), "federated.drop_out"),
+                            (("data.table=",), "data.table"),
+                            (("federated.certificate=a.pem",), "federated.certificate"),
+                            (("training.class_weights=balanced",), "training.class_weights")):
+            _, said = self.ended(self.serve(*keys), 78)
+            self.assertIn(words, said)
+        server = self.serve()
+        wait_until(lambda: (self.folder / "runs" / "job").exists())
+        _, said = self.ended(self.client(0, *sets_of(("model.kind=neural-network",))), 2)
+        self.assertIn("--set model.kind", said)
+        self.kill(server)
+
+    def test_a_server_that_is_not_there(self):
+        _, said = self.ended(self.client(0, "--patience", "1"), 69)
+        self.assertIn("the server does not answer", said)
+        self.ended(self.launch("client", "nowhere", "--data", "clients/site-0.csv"), 78)
+
+    def test_a_port_in_use(self):
+        server = self.serve()
+        wait_until(lambda: (self.folder / "runs" / "job").exists())
+        other = self.serve("output.directory=other")
+        self.assertIn("the port is in use", self.ended(other, 73)[1])
+        self.kill(server)
+
+
+class Secured(ClientRuns):
+    keys = ("federated.ca=ca.pem", "federated.certificate=hub.pem", "federated.key=hub.key",
+            "federated.admit=site-*", "federated.denied=denied.txt", "federated.cohort=3", "federated.rounds=5")
+
+    def setUp(self):
+        super().setUp()
+        self.troupe("certs", "ca")
+        self.troupe("certs", "issue", "hub", "site-0", "site-1", "site-2", "site-3", "visitor")
+        self.write("denied.txt", "# of last year\nsite-3\n")
+
+    def secured(self, i, certificate=None, more=("--server-name", "hub")):
+        name = certificate or self.name(i)
+        return self.client(i, "--ca", "ca.pem", "--certificate", f"{name}.pem", "--key", f"{name}.key", *more)
+
+    def test_names_are_proven(self):
+        server = self.serve(*self.keys)
+        wait_until(lambda: (self.folder / "runs" / "job").exists())
+        for client, code, words in (
+                (self.secured(3), 77, "on its list of clients that it refuses"),
+                (self.secured(4, "visitor"), 77, "admits clients called site-*, not visitor"),
+                (self.secured(0, more=("--server-name", "hub", "--name", "site-1")), 77,
+                 "does not prove the name site-1"),
+                (self.secured(0, more=()), 77, "127.0.0.1 proves itself with a certificate for hub"),
+                (self.client(0, "--patience", "0"), 69, "the other side has closed the connection")):
+            self.assertIn(words, self.ended(client, code)[1])
+        clients = [self.secured(i) for i in range(3)]
+        result = self.result(server)
+        for client in clients:
+            self.ended(client)
+        self.assertEqual({one["name"] for x in self.record() for one in x["clients"]},
+                         {"site-0", "site-1", "site-2"})
+        self.expect_replay(result)
+
+    def test_a_client_put_on_the_list_leaves(self):
+        server = self.serve(*self.keys, "federated.rounds=1000", "federated.min_count=2", "federated.round_time=2")
+        clients = [self.secured(i) for i in range(3)]
+        self.wait_for_round(3)
+        self.write("denied.txt", "site-1\n")
+        self.assertIn("put this client on its list", self.ended(clients[1], 77)[1])
+        self.wait_for_round(len(self.record()) + 3)
+        self.kill(server)
+        last = [one["name"] for one in self.record()[-1]["clients"]]
+        self.assertEqual(last, ["site-0", "site-2"])
+
+
+if __name__ == "__main__":
+    main()
