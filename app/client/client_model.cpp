@@ -5,6 +5,7 @@
 #include "app/toml/parse_toml.hpp"
 #include "coordinators/job/client_job.hpp"
 #include "coordinators/job/federated_job.hpp"
+#include "coordinators/job/keys/job_keys.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
@@ -30,7 +31,7 @@ job job_of(const std::string& text, const std::string& path, const std::vector<s
   job_draft draft;
   draft.read_sections(std::get<toml_value::table>(parsed), server_job);
   for (const auto& [key, place] : draft.places.by_key)
-    if (!is_client_key(key))
+    if (find_job_key(key) && !is_client_key(key))
       throw failure(failure_code::mismatch, "it says " + key + ", which is no server's to say",
                     server_job);
   if (!draft.errors.empty())

@@ -117,6 +117,10 @@ public:
     warn_of_rows();
     warn_of_row_names();
     warn_of_slices();
+    if (has_port() && given_.federated.certificate.empty())
+      warn(
+        "federated.certificate: connections are not secured: whoever reaches the port can be any "
+        "client, and read what clients send");
     if (!is_private(resolved_)) { // these look at values and counts of clients' rows
       warn_of_classes();
       warn_of_codes();
@@ -133,6 +137,8 @@ private:
     result_.text.append(name_columns - name.size(), ' ');
     result_.text += what + '\n';
   }
+
+  bool has_port() const { return given_.federated.has_port(); }
 
   void warn(std::string text) { result_.warnings.push_back(std::move(text)); }
 
@@ -155,6 +161,8 @@ private:
       return "rows of the nodes";
     if (!given_.data.holdings.empty())
       return shown_text(given_.data.holdings);
+    if (has_port())
+      return "rows of the clients";
     if (given_.federated.partition == partition_kind::files)
       return shown_text(given_.federated.clients_from);
     return given_.data.synthetic == synthetic_kind::none ? "rows in memory" : "synthetic rows";
@@ -162,7 +170,8 @@ private:
 
   std::string rows() const {
     auto result = plural(row_count(), "row") + " of " + plural(shape_.feature_count, "feature") +
-                  "; " + std::to_string(shape_.train_row_count) + " to train on";
+                  "; " + (has_port() ? "theirs" : std::to_string(shape_.train_row_count)) +
+                  " to train on";
     if (shape_.validation_row_count > 0)
       result += ", " + std::to_string(shape_.validation_row_count) + " for validation";
     if (shape_.test_row_count > 0)
@@ -287,8 +296,10 @@ private:
   /// "100 rounds of 10 of 100 clients, 1 local epoch in steps of 32 rows".
   std::string federated() const {
     const auto& x = resolved_.federated;
-    return plural(plan_.last_version(), "round") + " of " + std::to_string(x.cohort) + " of " +
-           plural(x.clients, "client") + ", " +
+    return plural(plan_.last_version(), "round") + " of " + std::to_string(x.cohort) +
+           (has_port() ? " clients that dial in at " + x.listen
+                       : " of " + plural(x.clients, "client")) +
+           ", " +
            (x.local_steps ? plural(*x.local_steps, "local step")
                           : plural(x.local_epochs.value_or(1), "local epoch")) +
            " in steps of " + plural(resolved_.training.batch_size, "row");
@@ -356,7 +367,7 @@ private:
            " whole numbers are learned as classes: if they are amounts, set model.loss = "
            "\"squared\"");
     for (size_t i = 0; i < shape_.class_counts.size(); ++i)
-      if (shape_.class_counts[i] == 0)
+      if (shape_.class_counts[i] == 0 && !has_port())
         return warn("the class " + shown_text(data_.train.classes[i]) +
                     " has no row to train on: use " +
                     (is_text() ? "a longer text" : "more rows, or another job.seed to split them"));

@@ -9,9 +9,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const moment start = moment{} + 1h;
+const moment begin_of_run = moment{} + 1h;
 
-round_server_options options(size_t cohort) {
+round_server_options server_options(size_t cohort) {
   round_server_options result;
   result.rounds = {5, cohort, cohort, 1, 1, milliseconds{10'000}};
   result.first_term = 100;
@@ -54,11 +54,11 @@ protected:
 
   std::optional<round_server> server;
   std::vector<client_action> all;
-  moment now = start;
+  moment now = begin_of_run;
 };
 
 TEST_F(round_server_test, refuses_with_a_reason) {
-  auto wanted = options(1);
+  auto wanted = server_options(1);
   wanted.admit = "ward-*";
   make(wanted, 0);
   server->set_denied({"ward-9"});
@@ -81,7 +81,7 @@ TEST_F(round_server_test, refuses_with_a_reason) {
 }
 
 TEST_F(round_server_test, a_newer_connection_of_a_name_wins_and_gets_its_order_again) {
-  make(options(1), 1);
+  make(server_options(1), 1);
   server->open(0, now);
   const auto orders = told(client_act::order);
   ASSERT_EQ(orders.size(), 1);
@@ -102,7 +102,7 @@ TEST_F(round_server_test, a_newer_connection_of_a_name_wins_and_gets_its_order_a
 }
 
 TEST_F(round_server_test, an_update_counts_once_and_of_its_attempt_alone) {
-  make(options(2), 2);
+  make(server_options(2), 2);
   server->open(3, now);
   const auto order = told(client_act::order).at(0).order;
   EXPECT_EQ(order, (order_name{3, 101}));
@@ -122,7 +122,7 @@ TEST_F(round_server_test, an_update_counts_once_and_of_its_attempt_alone) {
 }
 
 TEST_F(round_server_test, places_are_few_and_end) {
-  auto wanted = options(5);
+  auto wanted = server_options(5);
   wanted.places = 2;
   make(wanted, 5);
   server->open(0, now);
@@ -147,7 +147,7 @@ TEST_F(round_server_test, places_are_few_and_end) {
 }
 
 TEST_F(round_server_test, says_who_was_missing_when_a_round_closes) {
-  auto wanted = options(2);
+  auto wanted = server_options(2);
   wanted.rounds.invited_max = 4;
   make(wanted, 4);
   server->open(0, now);
@@ -178,25 +178,25 @@ TEST_F(round_server_test, says_who_was_missing_when_a_round_closes) {
 }
 
 TEST_F(round_server_test, silent_connections_are_dropped_and_others_are_pinged) {
-  const auto wanted = options(1);
+  const auto wanted = server_options(1);
   make(wanted, 1);
   server->on_connected(9, now);
   now += wanted.report_time;
   server->tick(now);
   EXPECT_EQ(told(client_act::close).at(0).ticket, 9);
-  now = start + wanted.ping_every;
+  now = begin_of_run + wanted.ping_every;
   server->tick(now);
   EXPECT_EQ(told(client_act::ping).at(0).ticket, 1);
   server->tick(now + 1ms);
   EXPECT_EQ(told(client_act::ping).size(), 0);
-  now = start + wanted.silence_max;
+  now = begin_of_run + wanted.silence_max;
   server->tick(now);
   EXPECT_EQ(told(client_act::close).at(0).ticket, 1);
   EXPECT_EQ(server->here(), 0);
 }
 
 TEST_F(round_server_test, more_clients_than_there_is_room_for_wait) {
-  auto wanted = options(1);
+  auto wanted = server_options(1);
   wanted.clients_max = 2;
   make(wanted, 2);
   report(3, "c3");
@@ -208,7 +208,7 @@ TEST_F(round_server_test, more_clients_than_there_is_room_for_wait) {
 }
 
 TEST_F(round_server_test, all_hear_that_it_is_over_later_ones_too) {
-  make(options(1), 2);
+  make(server_options(1), 2);
   server->end(0, "training has ended");
   EXPECT_EQ(told(client_act::over).size(), 2);
   report(3, "c3");
@@ -216,7 +216,7 @@ TEST_F(round_server_test, all_hear_that_it_is_over_later_ones_too) {
 }
 
 TEST_F(round_server_test, a_client_put_on_the_list_is_sent_away) {
-  make(options(2), 2);
+  make(server_options(2), 2);
   server->open(0, now);
   const auto order = told(client_act::order).at(0).order;
   server->set_denied({"c2"});
