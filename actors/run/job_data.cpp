@@ -154,10 +154,11 @@ dataset read_file(const job& x, const std::string& path, const std::string& labe
 
 /// The rows to train on, and those split off from them.
 dataset read_rows_of(const job& x, const dataset& known) {
-  if (x.federated.partition == partition_kind::files)
-    return to_dataset(
-      read_client_files(x.federated.clients_from, reading_by(x, x.federated.clients_from, known)),
-      use_of(x, known));
+  if (x.federated.partition == partition_kind::files) {
+    const auto& pattern = x.federated.clients_from;
+    const auto options = reading_by(x, matching_files(pattern).front(), known);
+    return to_dataset(read_client_files(pattern, options), use_of(x, known));
+  }
   return read_file(x, x.data.file, x.data.labels_file, known);
 }
 

@@ -14,6 +14,15 @@ namespace troupe {
 
 namespace {
 
+/// Updates of clients that a server receives at a time (coordinators/clients/round_server.hpp).
+constexpr uint64_t uploads_of_clients = 16;
+
+/// Rows that a replica computes on at a time. Where clients compute it only evaluates, by chunks.
+uint64_t rows_at_once(const job& resolved) {
+  const auto rows = resolved.training.batch_size / *resolved.training.slices + 1;
+  return resolved.federated.has_port() ? std::min<uint64_t>(rows, evaluation_chunk_rows) : rows;
+}
+
 /// For each output of a layer: what it is, what the next layer reads, and a derivative.
 constexpr uint64_t floats_of_output = 3;
 
@@ -188,6 +197,8 @@ memory_need need_of_whole_models(const job& resolved, const data_shape& shape, s
       const auto groups = federated.groups == 0 ? federated.cohort : federated.groups;
       result.add(memory_cause::parameters, of_models(3 * (groups + replica_count)));
       result.add(memory_cause::data, 4 * shape.train_row_count + 12 * federated.clients);
+      if (federated.has_port()) // and updates on their way
+        result.add(memory_cause::parameters, of_models(2 * groups + uploads_of_clients));
     }
     result.add(memory_cause::parameters, of_models(members));
     result.add(memory_cause::optimizer, of_models(slots * (members + 1)));
@@ -195,7 +206,7 @@ memory_need need_of_whole_models(const job& resolved, const data_shape& shape, s
       result.add(memory_cause::checkpoints,
                  of_models(checkpoint_copies * (1 + server_state_of(resolved).vector_count)));
   }
-  const auto slice_rows = training.batch_size / *training.slices + 1;
+  const auto slice_rows = rows_at_once(resolved);
   result.add(memory_cause::activations,
              floats(saturated_product(floats_of_output * replica_count,
                                       saturated_product(slice_rows, size.outputs))));
@@ -233,7 +244,7 @@ uint64_t parameter_count_of(const job& resolved, const data_shape& shape) {
 
 std::optional<memory_need> beyond_counting(const job& resolved, const data_shape& shape) {
   const auto size = size_of(resolved, shape);
-  const auto rows = resolved.training.batch_size / *resolved.training.slices + 1;
+  const auto rows = rows_at_once(resolved);
   memory_need least;
   least.add(memory_cause::parameters, floats(saturated_product(3, size.parameters)));
   least.add(memory_cause::activations, floats(saturated_product(rows, size.outputs)));

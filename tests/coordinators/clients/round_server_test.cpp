@@ -124,6 +124,7 @@ TEST_F(round_server_test, an_update_counts_once_and_of_its_attempt_alone) {
 TEST_F(round_server_test, places_are_few_and_end) {
   auto wanted = server_options(5);
   wanted.places = 2;
+  wanted.silence_max = milliseconds{3'600'000};
   make(wanted, 5);
   server->open(0, now);
   const auto order = told(client_act::order).at(0).order;
