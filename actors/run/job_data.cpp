@@ -362,7 +362,14 @@ std::shared_ptr<const prepared_data> load_client_rows(const job& x, const std::s
   known_rows known;
   known.reading = known_reading{reading_of(reading, own.data.table), own.data.table};
   known.table_sha256 = known.reading.sha256();
-  return load_known(own, known);
+  try {
+    return load_known(own, known);
+  } catch (const failure& error) {
+    if (!error.where().empty())
+      throw;
+    throw failure(error.code(), error.reason(), x.data.file,
+                  "the server reads rows by its table: give rows of its columns and classes");
+  }
 }
 
 std::string reading_for_clients(const prepared_data& data) {

@@ -141,6 +141,7 @@ private:
   std::optional<dial_security> security_;
   std::atomic<bool> is_stopping_ = false;
   bool is_over_ = false;
+  moment served_{};             ///< when a server said last what to do
   milliseconds asked_delay_{0}; ///< by the server
   std::string plan_hash_;       ///< of the model's
   std::unique_ptr<client_model> model_;
@@ -151,28 +152,28 @@ private:
 void federated_client::conversation::run() {
   require_arithmetic();
   dial_clock clock{shortest_delay, longest_delay};
-  std::optional<moment> seen; ///< the server, last
-  const auto began = clock_now();
+  served_ = clock_now();
   while (!is_stopping_ && !is_over_) {
     std::string problem;
+    const auto begun = clock_now();
     try {
       frame_line line{dial(where_, server_of_run, answer_time, security_), false};
-      const auto opened = clock_now();
       talk(line);
       problem = line.problem();
-      seen = clock_now();
-      if (*seen - opened >= steady_after)
+      if (clock_now() - begun >= steady_after)
         clock.on_opened();
     } catch (const failure& error) {
       const bool is_away = error.code() == failure_code::unavailable ||
-                           (seen && error.code() == failure_code::missing_input);
-      if (!is_away || clock_now() - seen.value_or(began) >= options_.patience)
+                           (model_ && error.code() == failure_code::missing_input);
+      if (!is_away)
         throw;
-      problem = error.what();
+      problem = error.reason();
     }
     if (is_stopping_ || is_over_)
       return;
     const auto now = clock_now();
+    if (now - served_ >= options_.patience)
+      server_of_run.throw_silent(where_, problem);
     if (!problem.empty() && !clock.failing_since())
       say("lost the server, and dials again: " + problem);
     clock.on_failed(now);
@@ -196,9 +197,12 @@ void federated_client::conversation::pause(moment until) {
 void federated_client::conversation::talk(frame_line& line) {
   line.send({client_frame_kind::report, {client_protocol_number}, {name_, plan_hash_}});
   auto heard = clock_now();
+  bool is_served = false; // it was told what to do
   while (!is_stopping_ && !is_over_ && asked_delay_ == 0ms) {
     while (const auto next = line.read()) {
       heard = clock_now();
+      is_served = is_served || next->kind == client_frame_kind::plan;
+      served_ = is_served ? heard : served_;
       on_frame(line, *next);
     }
     if (line.is_over() || is_over_ || clock_now() - heard >= silence_max)

@@ -82,6 +82,11 @@ class ClientRuns(CommandTest):
             run.communicate()
 
     @staticmethod
+    def rows_of(path):
+        with open(path, encoding="utf-8", newline="") as file:
+            return list(csv.reader(file))
+
+    @staticmethod
     def name(i):
         return f"site-{i}"
 

@@ -39,8 +39,8 @@ class Rounds(ClientRuns):
         for i in range(self.clients):
             self.client(i)
         result = self.result(server)
-        simulated = self.train("job.toml", *keys, 'federated.partition={files="clients/*.csv"}',
-                               "output.directory=simulated")
+        simulated = self.train("job.toml", *keys, "federated.round_time=", "output.directory=simulated",
+                               'federated.partition={files="clients/*.csv"}')
         self.assertEqual(result["parameters_sha256"], simulated["parameters_sha256"])
         self.assertEqual(result["test_loss"], simulated["test_loss"])
 
@@ -55,7 +55,7 @@ class Rounds(ClientRuns):
             clients[victim] = self.client(victim)
         result = self.result(server)
         self.assertEqual(result["steps"], 40)
-        self.assertEqual(result["clients"]["void_rounds"], 0)
+        self.assertEqual(result["clients"]["rounds_void"], 0)
         for client in clients.values():
             self.ended(client)
         self.expect_replay(result)
@@ -118,7 +118,7 @@ class Replay(ClientRuns):
         record = self.record()
         changed = record[1]["clients"][2]["name"]
         path = self.folder / "clients" / f"{changed}.csv"
-        rows = list(csv.reader(path.open(encoding="utf-8")))
+        rows = self.rows_of(path)
         rows[7][20] = str(float(rows[7][20]) + 1)
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(rows)
@@ -144,7 +144,7 @@ class Refusals(ClientRuns):
         server = self.serve()
         for name, change, words in (("class", lambda rows: rows[3].__setitem__(-1, "eleven"), "eleven"),
                                     ("column", lambda rows: rows[0].__setitem__(5, "other"), "pixel5")):
-            rows = list(csv.reader((self.folder / "clients/site-0.csv").open(encoding="utf-8")))
+            rows = self.rows_of(self.folder / "clients/site-0.csv")
             change(rows)
             with (self.folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file).writerows(rows)
