@@ -117,7 +117,7 @@ public:
     warn_of_rows();
     warn_of_row_names();
     warn_of_slices();
-    if (has_port() && given_.federated.certificate.empty())
+    if (given_.federated.has_port() && given_.federated.certificate.empty())
       warn(
         "federated.certificate: connections are not secured: whoever reaches the port can be any "
         "client, and read what clients send");
@@ -137,8 +137,6 @@ private:
     result_.text.append(name_columns - name.size(), ' ');
     result_.text += what + '\n';
   }
-
-  bool has_port() const { return given_.federated.has_port(); }
 
   void warn(std::string text) { result_.warnings.push_back(std::move(text)); }
 
@@ -161,7 +159,7 @@ private:
       return "rows of the nodes";
     if (!given_.data.holdings.empty())
       return shown_text(given_.data.holdings);
-    if (has_port())
+    if (given_.federated.has_port())
       return "rows of the clients";
     if (given_.federated.partition == partition_kind::files)
       return shown_text(given_.federated.clients_from);
@@ -169,9 +167,10 @@ private:
   }
 
   std::string rows() const {
-    auto result = plural(row_count(), "row") + " of " + plural(shape_.feature_count, "feature") +
-                  "; " + (has_port() ? "theirs" : std::to_string(shape_.train_row_count)) +
-                  " to train on";
+    auto result =
+      plural(row_count(), "row") + " of " + plural(shape_.feature_count, "feature") + "; " +
+      (given_.federated.has_port() ? "theirs" : std::to_string(shape_.train_row_count)) +
+      " to train on";
     if (shape_.validation_row_count > 0)
       result += ", " + std::to_string(shape_.validation_row_count) + " for validation";
     if (shape_.test_row_count > 0)
@@ -297,8 +296,8 @@ private:
   std::string federated() const {
     const auto& x = resolved_.federated;
     return plural(plan_.last_version(), "round") + " of " + std::to_string(x.cohort) +
-           (has_port() ? " clients that dial in at " + x.listen
-                       : " of " + plural(x.clients, "client")) +
+           (given_.federated.has_port() ? " clients that dial in at " + x.listen
+                                        : " of " + plural(x.clients, "client")) +
            ", " +
            (x.local_steps ? plural(*x.local_steps, "local step")
                           : plural(x.local_epochs.value_or(1), "local epoch")) +
@@ -367,7 +366,7 @@ private:
            " whole numbers are learned as classes: if they are amounts, set model.loss = "
            "\"squared\"");
     for (size_t i = 0; i < shape_.class_counts.size(); ++i)
-      if (shape_.class_counts[i] == 0 && !has_port())
+      if (shape_.class_counts[i] == 0 && !given_.federated.has_port())
         return warn("the class " + shown_text(data_.train.classes[i]) +
                     " has no row to train on: use " +
                     (is_text() ? "a longer text" : "more rows, or another job.seed to split them"));

@@ -150,7 +150,8 @@ void check_federated(problem_list& check, const job& x) {
   const auto before = check.found.size();
   check_section(check, x.federated);
   const client_port_section& port = x.federated;
-  check.require(x.federated.has_port() || port == client_port_section{}, "federated.listen",
+  check.require(x.federated.has_port() || port.repeats || port == client_port_section{},
+                "federated.listen",
                 "admit, denied, round_time, clients_max, ca, certificate and key belong to a port "
                 "where clients dial in",
                 "say where: federated.listen = \"0.0.0.0:7070\", or leave them out");

@@ -234,6 +234,9 @@ struct client_port_section {
   size_t clients_max = 10'000; ///< that may be connected, >= 1
   std::string ca, certificate, key; ///< paths; empty: connections are not secured
 
+  /// No key: the clients are those of a record of rounds, which has their names; `clients_from` has their rows.
+  bool repeats = false;
+
   friend bool operator==(const client_port_section&, const client_port_section&) = default;
 };
 
@@ -261,9 +264,6 @@ struct federated_section : client_port_section {
   double update_range = 1024;     ///< greatest change of a parameter that is taken, > 0
   uint64_t weight_max = 1024;     ///< of a client weighed by its rows, >= 1
   bool evaluate_clients = false;  ///< the final model, on each client's test rows; no part of it
-
-  /// The clients are those of a record of rounds, which has their names: `clients_from` has their rows. No key.
-  bool repeats = false;
 
   bool has_port() const { return !listen.empty(); }
   friend bool operator==(const federated_section&, const federated_section&) = default;

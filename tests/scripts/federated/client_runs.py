@@ -105,7 +105,7 @@ class ClientRuns(CommandTest):
 
     def ended(self, run, code=0):
         out, said = run.communicate(timeout=HANG)
-        self.assertEqual(run.returncode, code, f"{out}{said}")
+        self.assertIn(code, (None, run.returncode), f"{out}{said}")
         return out, said
 
     def result(self, server, code=0):

@@ -204,7 +204,7 @@ class Secured(ClientRuns):
                 (self.secured(0, more=("--server-name", "hub", "--name", "site-1")), 77,
                  "does not prove the name site-1"),
                 (self.secured(0, more=()), 77, "127.0.0.1 proves itself with a certificate for hub"),
-                (self.client(0, "--patience", "0"), 69, "lost the server")):
+                (self.client(0, "--patience", "0"), 69, "the server does not answer")):
             self.assertIn(words, self.ended(client, code)[1])
         clients = [self.secured(i) for i in range(3)]
         result = self.result(server)

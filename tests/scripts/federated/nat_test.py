@@ -16,14 +16,13 @@ import time
 import unittest
 
 from client_runs import TROUPE, ClientRuns
-from patience import wait_until
 
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else int(time.time())
 SKIPPED = 77
 IS_INSIDE = "TROUPE_TEST_IS_INSIDE_NAMESPACES"
 SERVER = "192.0.2.1"
 CLIENTS = 50
-ROUNDS = 60
+ROUNDS = 150
 
 
 def call(*words):
@@ -73,7 +72,7 @@ class Nat(ClientRuns):
     def client_inside(self, i):
         run = self.start("ip", "netns", "exec", "inside", TROUPE, "client", f"{SERVER}:{self.port}", "--data",
                          f"clients/{self.name(i)}.csv", "--server-name", "hub", "--ca", "ca.pem", "--certificate",
-                         f"{self.name(i)}.pem", "--key", f"{self.name(i)}.key", "--quiet")
+                         f"{self.name(i)}.pem", "--key", f"{self.name(i)}.key", "--quiet", "--patience", "30")
         self.started.append(run)
         return run
 
@@ -83,23 +82,24 @@ class Nat(ClientRuns):
         server = self.serve_outside()
         clients = {i: self.client_inside(i) for i in range(CLIENTS)}
         victims = chance.sample(range(CLIENTS), CLIENTS * 3 // 10)
-        ends_of_server = sorted(chance.sample(range(5, ROUNDS - 10), 2))
-        while victims or ends_of_server:
-            done = len(self.record())
-            if ends_of_server and done >= ends_of_server[0]:
-                ends_of_server.pop(0)
+        rounds = sorted(chance.sample(range(3, ROUNDS - 40), len(victims) + 2))
+        of_server = set(chance.sample(rounds, 2))
+        for count in rounds:
+            self.wait_for_round(count)
+            if count in of_server:
                 self.kill(server)
+                done = len(self.record())
                 server = self.serve_outside("--resume")
-                wait_until(lambda done=done: len(self.record()) >= done)
-            if victims:
+                self.wait_for_round(done)
+            else:
                 victim = victims.pop()
                 self.kill(clients[victim])
-                time.sleep(chance.uniform(0, 0.2))
                 clients[victim] = self.client_inside(victim)
         result = self.result(server)
         self.assertEqual(result["steps"], ROUNDS)
-        for client in clients.values():
-            self.ended(client)
+        for client in clients.values():  # who is away when training ends hears nothing of it
+            self.ended(client, None)
+            self.assertIn(client.returncode, (0, 69))
         self.assertEqual(len(self.record()), ROUNDS)
         self.expect_replay(result)
         plain = [key for key in self.keys if key.split(".")[1].split("=")[0] not in
@@ -108,7 +108,7 @@ class Nat(ClientRuns):
                                'federated.partition={files="clients/*.csv"}')
         print(f"accuracy {result['test_accuracy']:.4f}, of the simulation {simulated['test_accuracy']:.4f}; "
               f"clients {result['clients']}", flush=True)
-        self.assertAlmostEqual(result["test_accuracy"], simulated["test_accuracy"], delta=0.01 + 0.02)
+        self.assertAlmostEqual(result["test_accuracy"], simulated["test_accuracy"], delta=0.02)
 
 
 def run_tests():

@@ -128,9 +128,10 @@ TEST(frame_line, nobody_sends_the_other_sides_frames) {
   x.client.send({client_frame_kind::over, {0}, {"no"}});
   EXPECT_FALSE(x.server.read());
   EXPECT_TRUE(x.server.is_over());
-  x.server.send({client_frame_kind::here});
-  EXPECT_FALSE(x.client.read());
-  EXPECT_TRUE(x.client.is_over());
+  two_lines y;
+  y.server.send({client_frame_kind::here});
+  EXPECT_FALSE(y.client.read());
+  EXPECT_TRUE(y.client.is_over());
 }
 
 TEST(frame_line, large_frames_wait_for_the_socket) {
