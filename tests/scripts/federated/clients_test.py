@@ -109,6 +109,36 @@ class Rounds(ClientRuns):
         self.expect_replay(result)
 
 
+class Private(ClientRuns):
+    keys = ("federated.sampling=poisson", "federated.clients=5", "federated.cohort=3", "federated.min_count=1",
+            "merge.weighting=equal", "privacy.clip_norm=0.5", "privacy.noise_multiplier=0.1", "privacy.delta=1e-3",
+            "privacy.key_file=run.key")
+
+    def test_a_secret_draw_invites_and_nothing_says_whom(self):
+        server = self.serve(*self.keys)
+        clients = [self.client(i) for i in range(self.clients)]
+        result = self.result(server)
+        for client in clients:
+            self.ended(client)
+        self.assertEqual(result["privacy"]["releases"], 12)
+        self.assertAlmostEqual(result["privacy"]["sampling_rate"], 0.6)
+        self.assertNotIn("clients", result)
+        self.assertFalse((self.folder / "runs" / "job" / "rounds.jsonl").exists())
+        rows = self.rows_of(self.folder / "runs" / "job" / "rounds.csv")
+        for row in rows[1:]:
+            told = dict(zip(rows[0], row))
+            self.assertTrue(all(told[x] in ("", "0") for x in ("invited", "refused", "counted", "rows")), told)
+        # The same key draws the same clients and noise, whenever they arrive.
+        again = self.serve(*self.keys, more=("--overwrite",))
+        for i in reversed(range(self.clients)):
+            self.client(i)
+        self.assertEqual(self.result(again)["parameters_sha256"], result["parameters_sha256"])
+
+    def test_who_could_be_replaced_is_not_private(self):
+        _, said = self.ended(self.serve(*self.keys, "federated.sampling=uniform"), 78)
+        self.assertIn("federated.sampling", said)
+
+
 class Replay(ClientRuns):
     def test_names_the_first_client_and_round_that_differ(self):
         server = self.serve("federated.rounds=4")
