@@ -1,10 +1,21 @@
 #include "actors/net/clients/frame_line.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <span>
 #include <string_view>
 #include <utility>
 
 namespace troupe {
+
+// A frame's front and its values are written apart: the second must not wait until the peer confirms the first.
+frame_line::frame_line(channel socket, bool is_server)
+  : socket_(std::move(socket)), is_server_(is_server) {
+  const int yes = 1;
+  ::setsockopt(socket_.descriptor(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
 
 void frame_line::end(std::string why) {
   is_over_ = true;

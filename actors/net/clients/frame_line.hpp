@@ -17,7 +17,7 @@ namespace troupe {
 class frame_line {
 public:
   /// `is_server`: the other side is a client.
-  frame_line(channel socket, bool is_server) : socket_(std::move(socket)), is_server_(is_server) {}
+  frame_line(channel socket, bool is_server);
 
   channel& socket() { return socket_; }
   /// Values of frames that have some; 0 at first: then none may come.
