@@ -15,7 +15,6 @@ using namespace troupe;
 namespace {
 
 constexpr size_t size = 7;
-const default_rounding rounding;
 
 const_buffer model_of(float first) {
   const buffer result{size};
@@ -45,6 +44,7 @@ round_sums sums_from(const const_buffer& start) {
 }
 
 TEST(round_sums, the_order_of_arrival_does_not_show) {
+  const default_rounding rounding;
   std::vector<client_update> all;
   for (size_t i = 0; i < 8; ++i)
     all.push_back(update_of("c" + std::to_string(i), i % 3, 0.3f * static_cast<float>(i), i + 1));
@@ -72,6 +72,7 @@ TEST(round_sums, the_order_of_arrival_does_not_show) {
 }
 
 TEST(round_sums, what_is_no_update_is_refused_and_adds_nothing) {
+  const default_rounding rounding;
   auto sums = sums_from(model_of(1));
   auto altered = update_of("a", 0, 2);
   altered.announced[0] = altered.announced[0] == 'a' ? 'b' : 'a';
@@ -98,6 +99,7 @@ TEST(round_sums, what_is_no_update_is_refused_and_adds_nothing) {
 }
 
 TEST(round_sums, private_updates_are_clipped_and_weigh_one) {
+  const default_rounding rounding;
   auto options = rules();
   options.privacy = private_sum_rule{.clip_norm = 0.5, .noise = 1};
   round_sums sums{options, options.bounds(8)};
