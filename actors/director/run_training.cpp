@@ -104,7 +104,7 @@ std::optional<failure> failure_of(const not_finite_report& news) {
                    "lower it, or set federated.over_selection"};
   case step_problem::unrecorded:
     return failure{
-      failure_code::io_error, news.what, {}, "see to the ledger of releases, and use --resume"};
+      failure_code::io_error, news.what, {}, "see to the disk and the file, and use --resume"};
   case step_problem::differs:
     return failure{failure_code::mismatch,
                    news.what,

@@ -12,6 +12,7 @@
 #include "models/base/random.hpp"
 #include "models/privacy/secret_stream.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <span>
@@ -37,6 +38,7 @@ std::shared_ptr<client_port> client_port_of(const job& resolved, const prepared_
   const bool draws = x.sampling == client_sampling::poisson; // of all, so all are waited for
   const auto wanted = draws ? x.clients : result.rules.cohort.invited_max();
   result.server.rounds = {resolved.seed, x.cohort, wanted, x.min_count, x.groups, round_time};
+  result.server.place_time = std::max<milliseconds>(result.server.place_time, round_time);
   result.server.admit = x.admit;
   result.server.clients_max = x.clients_max;
   result.reading = reading_for_clients(data);
@@ -73,16 +75,13 @@ std::shared_ptr<const federation> dialled_clients(const job& resolved, const pre
     [=](uint64_t round, uint64_t attempt, const const_buffer& start, auto done) {
       port->open(round, start, coin_of(resolved, key, round, attempt), std::move(done));
     },
-    key);
+    [=] { port->hurry(); }, key);
 }
 
-/// What the clients' files are called, without folder and extension.
 std::vector<std::string> names_of_files(const std::string& pattern) {
   std::vector<std::string> result;
-  for (const auto& path : matching_files(pattern)) {
-    const auto name = std::filesystem::path{path}.filename().string();
-    result.push_back(name.substr(0, name.find('.')));
-  }
+  for (const auto& path : matching_files(pattern))
+    result.push_back(std::filesystem::path{path}.filename().string());
   return result;
 }
 
@@ -99,7 +98,8 @@ std::shared_ptr<const federation> federation_of(const job& resolved, const prepa
     federated_options_of(resolved), clients_of(partition_of(resolved), data.train),
     is_private(resolved) ? key_of_run(resolved, data) : secret_key{});
   if (records.rounds)
-    result->repeat(records.rounds, names_of_files(resolved.federated.clients_from));
+    result->repeat(records.rounds, names_of_files(resolved.federated.clients_from),
+                   resolved.federated.clients);
   return result;
 }
 

@@ -284,6 +284,7 @@ void process::end_clients(int code, const std::string& why) {
 }
 
 process::~process() {
+  port_.reset(); // it goes with the last actor that knows it, before what it calls back
   const auto end = [](const auto& handle) {
     caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
   };

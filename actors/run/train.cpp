@@ -84,7 +84,14 @@ training_result train_resolved(caf::actor_system& system, const job& resolved,
   for_company.decisions = options.decisions;
   const company everybody{system, resolved, data, for_company};
   caf::scoped_actor self{system};
-  auto finished = wait_for_end(self, everybody.director(), options);
+  auto finished = [&] {
+    try {
+      return wait_for_end(self, everybody.director(), options);
+    } catch (const failure& error) {
+      everybody.end_clients(static_cast<int>(error.code()), error.reason());
+      throw;
+    }
+  }();
   if (finished.reason !=
       static_cast<uint8_t>(stop_reason::interrupt)) // clients of a stopped run dial again
     everybody.end_clients(0, "training has ended");

@@ -97,6 +97,7 @@ public:
   std::string in_words(uint64_t piece) const override;
   piece_rows rows_of(uint64_t) const override { return {round_, 0, 0}; }
 
+  void on_hold() override { options_.clients->hurry(); }
   uint64_t next_step(const server_records& records) const override {
     return records.model.version() + (open_ ? 1 : 0);
   }

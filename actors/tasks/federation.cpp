@@ -11,9 +11,10 @@
 namespace troupe {
 
 void federation::repeat(std::shared_ptr<const std::vector<recorded_round>> record,
-                        std::vector<std::string> names) {
+                        std::vector<std::string> files, size_t client_count) {
   record_ = std::move(record);
-  names_ = std::move(names);
+  files_ = std::move(files);
+  client_count_ = client_count;
 }
 
 std::optional<uint64_t> federation::recorded_rounds() const {
@@ -54,13 +55,17 @@ cohort federation::recorded(uint64_t round) const {
   cohort result;
   result.invited = x.clients.size();
   for (const auto& client : x.clients) {
-    const auto found = std::ranges::find(names_, client.name);
-    if (found == names_.end())
+    auto found = files_.end(); // of "ward.csv" and "ward.south.csv" the first is that of "ward"
+    for (auto file = files_.begin(); file != files_.end(); ++file)
+      if ((*file == client.name || file->starts_with(client.name + '.')) &&
+          (found == files_.end() || file->size() < found->size()))
+        found = file;
+    if (found == files_.end())
       throw failure(failure_code::missing_input,
                     "round " + std::to_string(x.round) + " has the client " + client.name +
                       ", and none of the files is called so",
                     "federated.partition", "give the rows of every client: NAME.csv");
-    result.counted.push_back(static_cast<uint32_t>(found - names_.begin()));
+    result.counted.push_back(static_cast<uint32_t>(found - files_.begin()));
     result.named.push_back({client.name, client.rows, client.update});
     result.group_ends.resize(client.group + 1,
                              result.group_ends.empty() ? 0 : result.group_ends.back());

@@ -33,14 +33,19 @@ public:
   federation(const federated_options& options, client_rows rows, const secret_key& key = {})
     : options_(options), client_count_(rows.client_count()), rows_(std::move(rows)), key_(key) {}
 
-  /// Clients dial in, at most `client_count` in a round where all may take part.
+  /// Clients dial in, at most `client_count` in a round where all may take part. `closer`: the open round is to end.
   federation(const federated_options& options, size_t client_count, round_opener opener,
-             const secret_key& key = {})
-    : options_(options), client_count_(client_count), key_(key), opener_(std::move(opener)) {}
+             std::function<void()> closer, const secret_key& key = {})
+    : options_(options),
+      client_count_(client_count),
+      key_(key),
+      closer_(std::move(closer)),
+      opener_(std::move(opener)) {}
 
-  /// The cohorts are those of a record. `names`: of the clients whose rows are here, in their order.
+  /// The cohorts are those of a record, of a run with at most `client_count` clients. `files`: what the files of the
+  /// clients whose rows are here are called, in their order; that of a client begins with its name and a point.
   void repeat(std::shared_ptr<const std::vector<recorded_round>> record,
-              std::vector<std::string> names);
+              std::vector<std::string> files, size_t client_count);
 
   const federated_options& options() const { return options_; }
   const client_rows& rows() const { return rows_; }
@@ -58,6 +63,11 @@ public:
   /// recorded client that has no rows here.
   std::shared_ptr<const cohort> cohort_at(uint64_t round, uint64_t attempt = 0) const;
 
+  /// The round that is open waits for nobody any more.
+  void hurry() const {
+    if (closer_)
+      closer_();
+  }
   /// Calls `take` once the round is over, at once or on another thread. The first call for a round opens it.
   void gather(uint64_t round, uint64_t attempt, const const_buffer& start,
               std::function<void(const gathered_round&)> take) const;
@@ -78,13 +88,14 @@ private:
   client_rows rows_;
   secret_key key_;
   std::shared_ptr<const std::vector<recorded_round>> record_;
-  std::vector<std::string> names_;
+  std::vector<std::string> files_;
   mutable std::mutex mutex_;
   mutable std::vector<entry> kept_; ///< at most two: a late trainer may be a round behind
   mutable bool has_opened_ = false;
   mutable entry open_{}; ///< the round that was opened last; its cohort once it is over
   mutable std::shared_ptr<const gathered_round> gathered_; ///< of it
   mutable std::vector<std::function<void(const gathered_round&)>> waiting_;
+  std::function<void()> closer_;
   round_opener opener_; ///< last: with it ends the thread that calls back
 };
 

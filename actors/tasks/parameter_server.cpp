@@ -173,6 +173,7 @@ void server_state::on_horizon(const horizon& news) {
 
 void server_state::on_hold(uint64_t replica, uint64_t round) {
   records_.model.hold();
+  options_.policy->on_hold();
   if (records_.model.has_begun()) // the node needs the current version
     report({}, {});
   self_->send(view_.relay, atom::held_v, replica, round, options_.policy->next_step(records_));

@@ -98,6 +98,8 @@ public:
   virtual std::string in_words(uint64_t piece) const = 0;
   virtual piece_rows rows_of(uint64_t piece) const = 0;
 
+  /// Training is to end at the first step that has not begun: what waits for others is to end soon.
+  virtual void on_hold() {}
   /// The first step that has not begun.
   virtual uint64_t next_step(const server_records& records) const = 0;
   /// The piece of work of a task or result, and the current round.

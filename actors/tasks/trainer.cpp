@@ -256,7 +256,8 @@ void client_work::train(size_t position) {
   if (federated.privacy)
     return add_clipped(start, values);
   const auto size = measure_update(start, values);
-  const bool differs = recorded && sha256_hex(std::as_bytes(values)) != recorded->update;
+  const bool differs = recorded && (rows.size() != recorded->rows ||
+                                    sha256_hex(std::as_bytes(values)) != recorded->update);
   const auto verdict = differs     ? update_verdict::not_as_recorded
                        : is_finite ? sum_.add(start, values, federated.weight_of(rows.size()), size)
                                    : update_verdict::not_finite;

@@ -112,6 +112,7 @@ void client_training::cancel() {
   order_.reset();
   result_.reset();
   problem_ = {};
+  is_done_ = false;
 }
 
 std::optional<computed_update> client_training::take() {

@@ -64,6 +64,11 @@ std::string name_for(const client_options& options) {
   return file.substr(0, file.find('.'));
 }
 
+bool is_client_name(const std::string& x) {
+  return !x.empty() && x.size() <= certificate_name_bytes_max &&
+         std::ranges::all_of(x, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+}
+
 std::string receipt_words(receipt_kind what) {
   switch (what) {
   case receipt_kind::counted:
@@ -102,6 +107,10 @@ public:
       key_(static_cast<uint32_t>(client_key_of(name_))),
       waker_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       training_([this] { wake(); }) {
+    if (!is_client_name(name_))
+      throw failure(failure_code::usage,
+                    shown_text(name_) + " is no client's name: 1 to 63 letters without spaces", {},
+                    "give one: --name ward-north");
     if (!waker_)
       throw std::system_error{errno, std::generic_category(), "eventfd"};
     if (options.tls)
@@ -197,6 +206,7 @@ void federated_client::conversation::pause(moment until) {
 void federated_client::conversation::talk(frame_line& line) {
   line.send({client_frame_kind::report, {client_protocol_number}, {name_, plan_hash_}});
   auto heard = clock_now();
+  uint64_t moved = 0;     // bytes, both ways
   bool is_served = false; // it was told what to do
   while (!is_stopping_ && !is_over_ && asked_delay_ == 0ms) {
     while (const auto next = line.read()) {
@@ -205,6 +215,12 @@ void federated_client::conversation::talk(frame_line& line) {
       served_ = is_served ? heard : served_;
       on_frame(line, *next);
     }
+    if (const auto by_now = line.bytes_read() + line.bytes_written(); by_now > moved) {
+      moved = by_now;
+      heard = clock_now();
+    }
+    if (line.was_refused() && !is_served)
+      server_of_run.throw_unsecured(where_, {0, true, line.problem(), true});
     if (line.is_over() || is_over_ || clock_now() - heard >= silence_max)
       return;
     std::array<pollfd, 2> ready{

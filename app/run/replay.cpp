@@ -77,7 +77,8 @@ void expect_same_job(const recorded_run& run, const std::string& identity) {
   std::erase(keys, "training.replicas"); // the record says what each of them did
   if (run.rounds)                        // and each client's update whether its rows are those
     std::erase_if(keys, [](const std::string& key) {
-      return key.starts_with("data") || key == "federated.partition" || key == "federated.clients";
+      return key.starts_with("data") || key == "federated.partition" ||
+             key == "federated.clients" || key == "training.batch_size";
     });
   if (keys.empty())
     return;

@@ -28,6 +28,7 @@ void present_round::open(uint64_t round, moment now, client_coin coin) {
   invited_.clear();
   free_groups_.clear();
   next_ = counted_ = 0;
+  is_hurried_ = false;
 }
 
 void present_round::begin(const client_names& here, moment now) {
@@ -43,8 +44,9 @@ void present_round::begin(const client_names& here, moment now) {
 }
 
 std::vector<invitation> present_round::invite(const client_names& here, moment now) {
-  if (stage_ == stage::gathering && (here.size() >= options_.invited_max ||
-                                     (now >= deadline_ && here.size() >= options_.min_count)))
+  if (stage_ == stage::gathering && !is_hurried_ &&
+      (here.size() >= options_.invited_max ||
+       (now >= deadline_ && here.size() >= options_.min_count)))
     begin(here, now);
   std::vector<invitation> result;
   if (stage_ != stage::begun)
@@ -107,7 +109,7 @@ size_t present_round::missing() const {
 
 bool present_round::is_over(moment now) const {
   if (stage_ == stage::gathering)
-    return now >= deadline_; // and `invite` did not begin it
+    return is_hurried_ || (!coin_ && now >= deadline_); // and `invite` did not begin it
   if (stage_ != stage::begun)
     return false;
   const bool is_full = !coin_ && counted_ >= options_.cohort;

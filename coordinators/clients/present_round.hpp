@@ -2,7 +2,8 @@
 // count. A plain object without sockets and vectors.
 //
 //   open --enough clients are here, or the time is over--> invite --K updates, or the time is over--> over
-//           \--too few are here--> over, and void              |  ^
+//           \--too few are here--> over, and void;           |  ^
+//               with a coin: waits on                            |  |
 //                                                              v  | a client is lost: the next one is invited
 //                                                            answers
 //
@@ -69,6 +70,11 @@ public:
   /// Until `is_over` may change by itself.
   moment deadline() const { return deadline_; }
   void close() { stage_ = stage::idle; }
+  /// Waits for nobody any more.
+  void hurry(moment now) {
+    deadline_ = now;
+    is_hurried_ = true;
+  }
 
   size_t invited() const { return invited_.size(); }
   /// Invited clients without an answer, and those of them that are here.
@@ -88,6 +94,7 @@ private:
 
   present_options options_;
   stage stage_ = stage::idle;
+  bool is_hurried_ = false;
   uint64_t round_ = 0;
   moment deadline_{};
   client_coin coin_;

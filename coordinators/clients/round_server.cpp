@@ -43,7 +43,7 @@ const std::string& round_server::name_of_ticket(uint64_t ticket) const {
 
 void round_server::on_connected(uint64_t ticket, moment now) {
   auto& x = connections_[ticket];
-  x.heard = x.pinged = now;
+  x.connected = x.heard = x.pinged = now;
 }
 
 void round_server::refuse(uint64_t ticket, int code, std::string why) {
@@ -210,6 +210,12 @@ void round_server::invite(moment now) {
                         .left = std::chrono::ceil<milliseconds>(round_.deadline() - now)});
 }
 
+bool round_server::is_over(moment now) {
+  if (!round_.has_begun()) // the time to wait for clients may be over
+    invite(now);
+  return round_.is_over(now);
+}
+
 round_absences round_server::close(moment now) {
   was_full_ = round_.has_begun() && now < round_.deadline();
   round_absences result;
@@ -217,9 +223,7 @@ round_absences round_server::close(moment now) {
   const auto lost = round_.missing() - round_.awaited();
   result.dropped = lost;
   (was_full_ ? result.surplus : result.late) = round_.awaited();
-  round_.close();
-  for (auto& [ticket, x] : connections_)
-    x.place_since.reset(); // an update that still comes gets a receipt
+  round_.close(); // an update that still comes keeps its place, and gets a receipt
   for (const auto ticket : std::exchange(waiting_, {}))
     send_receipt(ticket, last_, refusal_of(last_));
   return result;
@@ -247,7 +251,7 @@ void round_server::end(int code, const std::string& why) {
 void round_server::tick(moment now) {
   std::vector<std::pair<uint64_t, const char*>> gone;
   for (auto& [ticket, x] : connections_) {
-    if (x.name.empty() && now - x.heard >= options_.report_time)
+    if (x.name.empty() && now - x.connected >= options_.report_time)
       gone.emplace_back(ticket, "it does not say who it is");
     else if (x.place_since && now - *x.place_since >= options_.place_time)
       gone.emplace_back(ticket, "its update takes too long");

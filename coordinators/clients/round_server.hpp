@@ -120,7 +120,10 @@ public:
   // ---- Rounds ----
   void open(uint64_t round, moment now, client_coin coin = {});
   bool is_open() const { return round_.is_open(); }
-  bool is_over(moment now) const { return round_.is_over(now); }
+  /// Nothing more is waited for: take the actions, then close.
+  bool is_over(moment now);
+  /// The open round is over as it is now.
+  void hurry(moment now) { round_.hurry(now); }
   round_absences close(moment now);
   void set_denied(std::set<std::string> names);
   /// All clients are told that there is no more to do, now and later.
@@ -133,6 +136,7 @@ public:
 
 private:
   struct connection {
+    moment connected{};
     moment heard{};
     moment pinged{};
     std::string name{}; ///< empty: it has not said

@@ -132,6 +132,9 @@ void check_port(problem_list& check, const job& x) {
                 "who takes the place of a client that is lost would follow from it: one client "
                 "could move a private sum twice",
                 "use \"poisson\"");
+  check.require(own.groups > 0 || own.sampling != client_sampling::poisson, "federated.groups",
+                "nobody knows how many clients take part, and each would need a sum of its own",
+                "name a number of groups, or use federated.sampling = \"uniform\"");
   check.require(own.certificate.empty() == own.key.empty() && own.ca.empty() == own.key.empty(),
                 "federated.certificate", "a secured port needs ca, certificate and key",
                 "give all three; troupe certs makes them");
@@ -168,7 +171,7 @@ void check_federated_with_data(problem_list& check, const job& resolved, size_t 
                                bool classification) {
   const auto& x = resolved.federated;
   check.require(
-    x.has_port() || x.clients <= train_row_count, "federated.clients",
+    x.has_port() || x.repeats || x.clients <= train_row_count, "federated.clients",
     std::to_string(x.clients) + " clients share " + std::to_string(train_row_count) +
       " training rows: " + std::to_string(x.clients - std::min(x.clients, train_row_count)) +
       " would have none",

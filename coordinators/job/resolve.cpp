@@ -206,8 +206,8 @@ job resolve(const job& x, const data_shape& shape, size_t core_count) {
     model.initialization = he ? initialization_kind::he : initialization_kind::xavier;
   }
   resolve_cuts(result, shape);
-  if (is_natural(x.federated.partition) &&
-      (x.federated.repeats || x.federated.clients == federated_section{}.clients))
+  if (is_natural(x.federated.partition) && !x.federated.repeats &&
+      x.federated.clients == federated_section{}.clients)
     result.federated.clients = shape.client_count;
   if (x.data.shuffle == shuffle_kind::lanes) {
     result.data.lanes.chunk_rows = shape.chunk_rows;

@@ -175,7 +175,8 @@ void check_natural_clients(problem_list& check, const job& x, const data_shape& 
     return;
   check.require(shape.client_count > 0, "federated.partition", "the rows do not say whose they are",
                 "use \"iid\", or rows that do");
-  check.require(shape.client_count == 0 || x.federated.clients == shape.client_count,
+  check.require(shape.client_count == 0 || x.federated.repeats ||
+                  x.federated.clients == shape.client_count,
                 "federated.clients",
                 "the training rows are those of " + std::to_string(shape.client_count) + " clients",
                 "leave it out: the rows say how many there are");

@@ -55,7 +55,8 @@ bool federated_rounds::open(uint64_t round, std::shared_ptr<const cohort> who, s
   figures_.assign(counted, {});
   correct_count_ = 0;
   pieces_.clear();
-  const auto group_count = group_count_of(options_.cohort, counted);
+  const auto group_count =
+    std::max(group_count_of(options_.cohort, counted), cohort_->group_ends.size());
   counts_.assign(group_count, 0);
   if (counted >= options_.min_count && !is_beyond_range())
     for (size_t group = 0; group < group_count; ++group) {
@@ -111,6 +112,8 @@ sequence_entry federated_rounds::finish(size_t piece, std::span<const client_fig
     ++result.update_count;
     result.sample_count += options_.weight_of(rows_at(positions.begin + i));
   }
+  if (is_beyond_range()) // nothing comes of it
+    result.sample_count = result.update_count = 0;
   counts_[group] += result.update_count;
   correct_count_ += correct_count;
   is_finished_[piece] = true;
@@ -132,7 +135,9 @@ void federated_rounds::count_clients(closed_round& out) const {
                                                               : " (not the recorded one)");
       continue;
     }
-    const auto rows = options_.cohort.schedule.rows_of(rows_at(i));
+    // Of clients that say themselves how many rows they have, no figure counts for more than their weight may.
+    const auto rows = options_.cohort.schedule.rows_of(
+      cohort_->named.empty() ? rows_at(i) : std::min(rows_at(i), options_.weight_max));
     record.rows += rows;
     out.sums.loss_sum += static_cast<double>(loss) * static_cast<double>(rows);
     losses.push_back(loss);

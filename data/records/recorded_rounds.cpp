@@ -7,8 +7,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <set>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -17,6 +23,9 @@ namespace troupe {
 namespace {
 
 using json = nlohmann::ordered_json;
+
+/// Far more than a round has.
+constexpr uint64_t groups_max = uint64_t{1} << 24;
 
 std::string line_of_round(const recorded_round& x) {
   auto clients = json::array();
@@ -39,6 +48,10 @@ recorded_round recorded_round_of(const std::string& line) {
     read_value_of(one.at("rows"), client.rows);
     read_value_of(one.at("update"), client.update);
   }
+  std::set<std::string> names;
+  for (const auto& one : result.clients)
+    if (!names.insert(one.name).second || one.group >= groups_max)
+      throw std::invalid_argument("a client twice, or a group that cannot be");
   if (!std::ranges::is_sorted(result.clients, {}, &recorded_client::group))
     throw std::invalid_argument("clients are not in order of groups");
   return result;
@@ -87,14 +100,16 @@ recorded_rounds_writer::recorded_rounds_writer(std::string path, uint64_t round)
       kept += line_of_round(before[i]);
   }
   write_file_atomically(path_, kept);
-  file_.open(path_, std::ios::binary | std::ios::app);
+  file_ = open_file{::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)};
+  if (!file_)
+    throw reading_failure({"cannot open the record of rounds", path_, errno});
 }
 
 void recorded_rounds_writer::add(const recorded_round& x) {
-  file_ << line_of_round(x) << std::flush;
-  if (!file_)
-    throw failure(failure_code::io_error, "cannot write the record of rounds", path_,
-                  "is the disk full?");
+  const auto line = line_of_round(x);
+  if (!write_all(file_, std::as_bytes(std::span{line})) || ::fsync(file_.number()) != 0)
+    throw writing_failure({"cannot write the record of rounds", path_, errno},
+                          {line.size(), bytes_available_in(folder_of(path_))});
 }
 
 } // namespace troupe

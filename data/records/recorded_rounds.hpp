@@ -8,8 +8,9 @@
 
 #pragma once
 
+#include "data/disk/open_file.hpp"
+
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -42,12 +43,12 @@ public:
   /// round, otherwise as read_recorded_rounds and write_file_atomically do.
   recorded_rounds_writer(std::string path, uint64_t round);
 
-  /// The round is in the file, as far as the system goes. Throws failure(io_error) if not.
+  /// Returns once the round is on the disk: a checkpoint of it is written later. Throws failure(io_error) if it cannot be.
   void add(const recorded_round& x);
 
 private:
   std::string path_;
-  std::ofstream file_;
+  open_file file_;
 };
 
 } // namespace troupe

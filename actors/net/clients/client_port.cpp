@@ -28,8 +28,12 @@ constexpr uint64_t waker_id = 1;
 constexpr milliseconds tick_interval{100};
 /// How long a client may take to read why its connection ends.
 constexpr milliseconds linger_time{2'000};
-/// Descriptors that are no client's: files, other ports.
-constexpr size_t other_descriptors = 256;
+/// Frames of one client at a time: others are heard, too.
+constexpr int frames_at_once = 64;
+/// Connections that have not said who they are, beside all clients.
+constexpr size_t strangers_max = 256;
+/// Descriptors that are no client's: files, other ports, strangers.
+constexpr size_t other_descriptors = 2 * strangers_max;
 
 moment clock_now() {
   return std::chrono::steady_clock::now();
@@ -117,6 +121,10 @@ client_port::client_port(client_port_options options)
     sums_(options_.rules, options_.sums) {
   if (options_.tls)
     identity_.emplace(*options_.tls, std::string{});
+  if (options_.reading.size() > plan_bytes_max || options_.job.size() > job_bytes_max)
+    throw failure(failure_code::bad_data,
+                  "the table has more columns or categories than clients can be told of",
+                  "data.table", "leave columns out, or name fewer layers");
   read_denied(true);
   const auto found = resolve(options_.listen, milliseconds{5'000});
   if (found.addresses.empty())
@@ -154,6 +162,10 @@ void client_port::open(uint64_t round, const_buffer start, client_coin coin,
   });
 }
 
+void client_port::hurry() {
+  post([this] { server_.hurry(clock_now()); });
+}
+
 void client_port::end(int code, const std::string& why) {
   post([=, this] { server_.end(code, why); });
 }
@@ -183,11 +195,15 @@ void client_port::run() {
     if (now - ticked_ >= tick_interval) {
       ticked_ = now;
       server_.tick(now);
+      listen(connections_.size() < options_.server.clients_max + strangers_max);
     }
     close_round_if_over(now);
     carry_out_actions(now);
-    std::erase_if(connections_,
-                  [&](const auto& x) { return x.second.closes_at && *x.second.closes_at <= now; });
+    std::vector<uint64_t> ended;
+    for (const auto& [ticket, x] : connections_)
+      if (x.closes_at && *x.closes_at <= now)
+        ended.push_back(ticket);
+    std::ranges::for_each(ended, [this](uint64_t ticket) { drop(ticket); });
     here_ = server_.here();
     if (stops_at && (*stops_at <= now || std::ranges::none_of(connections_, [](const auto& x) {
           return x.second.closes_at.has_value();
@@ -213,8 +229,10 @@ bool client_port::carry_out_commands() {
 void client_port::wait() {
   std::array<epoll_event, 256> events{};
   const int count = ::epoll_wait(poller_.get(), events.data(), static_cast<int>(events.size()),
-                                 static_cast<int>(tick_interval.count()));
+                                 again_.empty() ? static_cast<int>(tick_interval.count()) : 0);
   const auto now = clock_now();
+  for (const auto ticket : std::exchange(again_, {}))
+    on_ready(ticket, now);
   for (int i = 0; i < count; ++i) {
     const auto id = events[static_cast<size_t>(i)].data.u64;
     if (id == listener_id)
@@ -226,10 +244,15 @@ void client_port::wait() {
 
 // With more strangers than the limit, or without a free descriptor, the rest waits for the next tick.
 void client_port::accept_all(moment now) {
-  while (accepts_.take(now)) {
-    auto socket = accept_from(listener_);
-    if (!socket)
+  for (;;) {
+    const bool may_come =
+      accepts_.due(now) <= now && connections_.size() < options_.server.clients_max + strangers_max;
+    auto socket = may_come ? accept_from(listener_) : owned_socket{};
+    if (!socket && may_come && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
       return;
+    if (!socket)
+      return listen(false);
+    accepts_.take(now);
     const auto ticket = ++last_ticket_;
     add_to(poller_, socket.get(), ticket);
     auto& x = connections_.emplace(ticket, connection{frame_line{channel{std::move(socket)}, true}})
@@ -242,15 +265,26 @@ void client_port::accept_all(moment now) {
   }
 }
 
+void client_port::listen(bool listens) {
+  epoll_event event{};
+  event.events = listens ? uint32_t{EPOLLIN} : 0;
+  event.data.u64 = listener_id;
+  ::epoll_ctl(poller_.get(), EPOLL_CTL_MOD, listener_.get(), &event);
+}
+
 bool client_port::secure(uint64_t ticket) {
   auto& x = connections_.at(ticket);
   using progress = tls_session::progress;
   const auto how = x.line.socket().session()->shake_hands();
   x.is_securing = how != progress::done;
-  if (how == progress::failed)
+  if (how == progress::failed) {
+    std::string ignored; // unread bytes would take back what was said of the reason
+    x.line.socket().forget_session();
+    x.line.socket().read(ignored);
     drop(ticket);
-  else
-    watch(ticket, how == progress::wants_to_write);
+    return false;
+  }
+  watch(ticket, how == progress::wants_to_write);
   return how == progress::done;
 }
 
@@ -261,9 +295,17 @@ void client_port::on_ready(uint64_t ticket, moment now) {
   auto& x = found->second;
   if (x.is_securing && !secure(ticket))
     return;
+  const auto moved = [&] { return x.line.bytes_read() + x.line.bytes_written(); };
+  const auto before = moved();
   x.line.flush();
-  const auto before = x.line.bytes_read();
-  while (const auto next = x.line.read()) {
+  for (int i = 0; !x.line.is_full(); ++i) {
+    if (i == frames_at_once) {
+      again_.push_back(ticket);
+      break;
+    }
+    const auto next = x.line.read();
+    if (!next)
+      break;
     if (x.closes_at)
       continue; // it was told that it is over
     on_frame(ticket, *next, now);
@@ -272,8 +314,10 @@ void client_port::on_ready(uint64_t ticket, moment now) {
     if (!connections_.contains(ticket))
       return;
   }
-  if (x.line.bytes_read() > before)
+  if (moved() > before)
     server_.on_heard(ticket, now);
+  if (x.line.was_refused()) // a client that secures its connection sees that this one is not
+    x.line.socket().write("connections are not secured here\n");
   if (x.line.is_over())
     return drop(ticket);
   watch(ticket, x.line.wants_to_write());
@@ -281,10 +325,13 @@ void client_port::on_ready(uint64_t ticket, moment now) {
 
 void client_port::watch(uint64_t ticket, bool writes) {
   auto& x = connections_.at(ticket);
-  if (std::exchange(x.waits_to_write, writes) == writes)
+  const bool reads = !x.line.is_full();
+  if (x.waits_to_write == writes && x.reads == reads)
     return;
+  x.waits_to_write = writes;
+  x.reads = reads;
   epoll_event event{};
-  event.events = writes ? EPOLLIN | EPOLLOUT : EPOLLIN;
+  event.events = (writes ? uint32_t{EPOLLOUT} : 0) | (reads ? uint32_t{EPOLLIN} : 0);
   event.data.u64 = ticket;
   ::epoll_ctl(poller_.get(), EPOLL_CTL_MOD, x.line.socket().descriptor(), &event);
 }
@@ -370,6 +417,7 @@ void client_port::carry_out(const client_action& x, moment now) {
 void client_port::close_round_if_over(moment now) {
   if (!done_ || !server_.is_over(now))
     return;
+  carry_out_actions(now); // orders need the round's model
   const auto others = server_.close(now);
   std::exchange(done_, {})(sums_.take(others));
 }

@@ -56,6 +56,8 @@ public:
   /// port's thread.
   void open(uint64_t round, const_buffer start, client_coin coin,
             std::function<void(gathered_round)> done);
+  /// The open round waits for nobody any more.
+  void hurry();
   /// Tells all clients that there is no more to do, with an exit code for them, and takes no more of them.
   void end(int code, const std::string& why);
 
@@ -67,6 +69,7 @@ private:
     frame_line line;
     bool is_securing = false;
     bool waits_to_write = false;
+    bool reads = true;
     bool has_plan = false;
     std::optional<moment> closes_at{}; ///< it was told that it is over
   };
@@ -75,6 +78,7 @@ private:
   bool carry_out_commands();
   void wait();
   void accept_all(moment now);
+  void listen(bool listens);
   void on_ready(uint64_t ticket, moment now);
   bool secure(uint64_t ticket);
   void on_frame(uint64_t ticket, const client_frame& x, moment now);
@@ -99,6 +103,7 @@ private:
   uint64_t last_ticket_ = 0;
   rate_limit accepts_{300, 300};
   moment ticked_{};
+  std::vector<uint64_t> again_; ///< tickets of which more may have come
   round_sums sums_;
   std::function<void(gathered_round)> done_;
   std::atomic<size_t> here_ = 0;

@@ -31,6 +31,11 @@ bool frame_line::may_come(const client_frame_form& form) const {
 }
 
 std::optional<client_frame> frame_line::next() {
+  if (!head_ && !heard_.empty() &&
+      (heard_[0] == tls_alert_byte || heard_[0] == tls_handshake_byte)) {
+    was_refused_ = true;
+    return end("the other side secures its connections (TLS), and this one does not"), std::nullopt;
+  }
   if (!head_ && heard_.size() >= client_head_bytes) {
     const auto head = read_client_head(std::string_view{heard_}.substr(0, client_head_bytes),
                                        value_count_, problem_);
@@ -42,13 +47,17 @@ std::optional<client_frame> frame_line::next() {
   }
   if (!head_ || heard_.size() < client_head_bytes + head_->body_bytes)
     return std::nullopt;
+  const auto size = client_head_bytes + head_->body_bytes;
   const std::string_view all{heard_};
   auto result =
     read_client_frame(*head_, all.substr(0, client_head_bytes),
                       all.substr(client_head_bytes, head_->body_bytes), value_count_, problem_);
   if (!result)
     return end({}), std::nullopt;
-  heard_.erase(0, client_head_bytes + head_->body_bytes);
+  if (size > waiting_bytes_max)
+    heard_ = std::string{all.substr(size)}; // gives the memory back
+  else
+    heard_.erase(0, size);
   head_.reset();
   return result;
 }
@@ -61,7 +70,8 @@ std::optional<client_frame> frame_line::read() {
       break;
     const auto what = socket_.read(heard_);
     bytes_read_ += what.byte_count;
-    if (what.is_over)
+    was_refused_ = was_refused_ || what.is_refusal;
+    if (what.is_over && what.byte_count == 0)
       end(what.problem.empty() ? "the other side has closed the connection" : what.problem);
     else if (what.byte_count == 0)
       break;
@@ -70,7 +80,14 @@ std::optional<client_frame> frame_line::read() {
 }
 
 void frame_line::send(const client_frame& x) {
-  waiting_.push_back({client_frame_front(x), x.values});
+  if (x.kind == client_frame_kind::order)
+    std::erase_if(waiting_, [&](const outgoing& old) {
+      const bool is_unsent = old.kind == x.kind && old.done == 0;
+      waiting_bytes_ -= is_unsent ? old.front.size() : 0;
+      return is_unsent;
+    });
+  waiting_.push_back({x.kind, client_frame_front(x), x.values});
+  waiting_bytes_ += waiting_.back().front.size();
   flush();
 }
 
@@ -83,14 +100,17 @@ void frame_line::flush() {
     const auto rest =
       at_front ? std::string_view{x.front}.substr(x.done) : body.substr(x.done - x.front.size());
     if (rest.empty()) {
+      waiting_bytes_ -= x.front.size();
       waiting_.pop_front();
       continue;
     }
     const auto sent = socket_.write(rest);
     x.done += sent.byte_count;
     bytes_written_ += sent.byte_count;
-    if (sent.is_over)
+    if (sent.is_over) {
+      was_refused_ = was_refused_ || sent.is_refusal;
       return end(sent.problem);
+    }
     if (sent.byte_count == 0)
       return;
   }

@@ -139,6 +139,28 @@ TEST(present_round, who_comes_later_is_for_the_next_round) {
   EXPECT_EQ(round.group_of("c4"), std::nullopt);
 }
 
+TEST(present_round, a_hurried_round_waits_for_nobody) {
+  present_round round{options(2, 3)};
+  round.open(0, start);
+  round.hurry(start + 1ms);
+  EXPECT_TRUE(round.invite(clients(5), start + 1ms).empty());
+  EXPECT_TRUE(round.is_over(start + 1ms));
+  round.open(1, start);
+  ASSERT_EQ(round.invite(clients(3), start).size(), 3);
+  EXPECT_FALSE(round.is_over(start + 1ms));
+  round.hurry(start + 1ms);
+  EXPECT_TRUE(round.is_over(start + 1ms));
+  round.open(2, start);
+  EXPECT_FALSE(round.is_over(start + 1ms));
+}
+
+TEST(present_round, a_secret_coin_waits_until_somebody_is_here) {
+  present_round round{options(4, 4)};
+  round.open(0, start, [](uint64_t) { return true; });
+  EXPECT_FALSE(round.is_over(start + 1h));
+  EXPECT_EQ(round.invite(clients(1), start + 1h).size(), 1);
+}
+
 TEST(present_round, a_secret_coin_invites_any_number) {
   present_round round{options(4, 4)};
   round.open(0, start, [](uint64_t key) { return key % 2 == 0; });

@@ -147,6 +147,36 @@ TEST_F(round_server_test, places_are_few_and_end) {
   EXPECT_EQ(server->on_update(5, order, now), std::optional<uint64_t>{0});
 }
 
+TEST_F(round_server_test, a_place_outlives_its_round_and_ends) {
+  auto wanted = server_options(1);
+  wanted.silence_max = milliseconds{3'600'000};
+  wanted.rounds.invited_max = 2;
+  wanted.places = 2;
+  make(wanted, 2);
+  server->open(0, now);
+  const auto order = told(client_act::order).at(0).order;
+  server->on_ready(1, order, now);
+  server->on_ready(2, order, now);
+  ASSERT_EQ(told(client_act::send).size(), 2);
+  server->on_update(1, order, now);
+  server->settle(1, receipt_kind::counted, now);
+  ASSERT_TRUE(server->is_over(now));
+  server->close(now);
+  server->open(1, now);
+  now += wanted.place_time;
+  server->tick(now);
+  EXPECT_EQ(told(client_act::close).at(0).ticket, 2);
+}
+
+TEST_F(round_server_test, who_is_here_when_the_time_is_over_takes_part) {
+  auto wanted = server_options(3);
+  make(wanted, 2);
+  server->open(0, now);
+  EXPECT_FALSE(server->is_over(now + 9'999ms));
+  EXPECT_FALSE(server->is_over(now + 10s)); // it begins instead
+  EXPECT_EQ(told(client_act::order).size(), 2);
+}
+
 TEST_F(round_server_test, says_who_was_missing_when_a_round_closes) {
   auto wanted = server_options(2);
   wanted.rounds.invited_max = 4;
@@ -183,6 +213,7 @@ TEST_F(round_server_test, silent_connections_are_dropped_and_others_are_pinged) 
   make(wanted, 1);
   server->on_connected(9, now);
   now += wanted.report_time;
+  server->on_heard(9, now); // it does not help to say nothing often
   server->tick(now);
   EXPECT_EQ(told(client_act::close).at(0).ticket, 9);
   now = begin_of_run + wanted.ping_every;

@@ -74,6 +74,9 @@ TEST(recorded_rounds, what_is_no_record_is_refused_with_its_line) {
        {"x", "{}", R"({"round":-1,"clients":[]})", R"({"round":3,"clients":[]})",
         R"({"round":0,"clients":[]})", R"({"round":2,"clients":{}})",
         R"({"round":2,"clients":[{"name":"a"}]})",
+        R"({"round":2,"clients":[{"name":"a","group":18446744073709551615,"rows":1,"update":""}]})",
+        R"({"round":2,"clients":[{"name":"a","group":0,"rows":1,"update":""},)"
+        R"({"name":"a","group":0,"rows":1,"update":""}]})",
         R"({"round":2,"clients":[{"name":"a","group":1,"rows":1,"update":""},)"
         R"({"name":"b","group":0,"rows":1,"update":""}]})"})
     EXPECT_EQ(refusal(path, good + bad + "\n"), path + ": line 2") << bad;

@@ -97,7 +97,21 @@ class Rounds(ClientRuns):
         out, said = self.ended(server, 69)
         self.assertIn("10 rounds in a row were void", out + said)
         for client in clients:
-            self.ended(client, 69)
+            self.assertIn("10 rounds in a row were void", self.ended(client, 69)[1])
+
+    def test_a_server_without_clients_stops_at_once(self):
+        server = self.serve("federated.round_time=100000")
+        wait_until(lambda: (self.folder / "runs" / "job" / "events.jsonl").exists())
+        server.send_signal(signal.SIGINT)
+        self.ended(server, 130)
+
+    def test_a_server_whose_clients_are_slow_stops_at_once(self):
+        server = self.serve("federated.round_time=100000", "federated.local_epochs=100000")
+        clients = [self.client(i) for i in range(self.clients)]
+        for client in clients:
+            self.said_until(client, "is here")
+        server.send_signal(signal.SIGINT)
+        self.ended(server, 130)
 
     def test_groups_are_merged_by_a_rule_and_replayed(self):
         keys = ("federated.cohort=5", "federated.groups=0", "merge.rule=median")
@@ -106,6 +120,25 @@ class Rounds(ClientRuns):
             self.client(i)
         result = self.result(server)
         self.assertEqual(sorted(one["group"] for one in self.record()[0]["clients"]), list(range(5)))
+        self.expect_replay(result)
+
+    def test_groups_of_clients_that_were_too_slow_are_empty_in_the_replay_too(self):
+        server = self.serve("federated.cohort=3", "federated.over_selection=0.6", "federated.groups=0",
+                            "merge.rule=median", "federated.min_count=3")
+        for i in range(self.clients):
+            self.client(i)
+        result = self.result(server)
+        self.assertTrue(any(one["group"] > 2 for x in self.record() for one in x["clients"]))
+        self.expect_replay(result)
+
+    def test_whole_visits_and_names_with_points_are_replayed(self):
+        (self.folder / "clients" / "site-0.csv").rename(self.folder / "clients" / "site.zero.csv")
+        server = self.serve("training.batch_size=all", "federated.cohort=5")
+        self.client(0, "--name", "site.zero", file="clients/site.zero.csv")
+        for i in range(1, self.clients):
+            self.client(i)
+        result = self.result(server)
+        self.assertIn("site.zero", {one["name"] for one in self.record()[0]["clients"]})
         self.expect_replay(result)
 
 
@@ -133,6 +166,15 @@ class Private(ClientRuns):
         for i in reversed(range(self.clients)):
             self.client(i)
         self.assertEqual(self.result(again)["parameters_sha256"], result["parameters_sha256"])
+
+    def test_more_clients_than_the_sum_is_for_are_no_release(self):
+        server = self.serve(*self.keys, "federated.clients=2", "federated.cohort=2", "federated.rounds=4")
+        clients = [self.client(i) for i in range(4)]
+        result = self.result(server)
+        for client in clients:
+            self.ended(client)
+        self.assertEqual(result["steps"], 4)
+        self.assertLess(result["privacy"]["releases"], 4)
 
     def test_who_could_be_replaced_is_not_private(self):
         _, said = self.ended(self.serve(*self.keys, "federated.sampling=uniform"), 78)
@@ -202,6 +244,8 @@ class Refusals(ClientRuns):
         _, said = self.ended(self.client(0, "--patience", "1"), 69)
         self.assertIn("the server does not answer", said)
         self.ended(self.launch("client", "nowhere", "--data", "clients/site-0.csv"), 78)
+        _, said = self.ended(self.client(0, "--name", "x" * 64), 2)
+        self.assertIn("is no client's name", said)
 
     def test_a_port_in_use(self):
         server = self.serve()
@@ -234,7 +278,8 @@ class Secured(ClientRuns):
                 (self.secured(0, more=("--server-name", "hub", "--name", "site-1")), 77,
                  "does not prove the name site-1"),
                 (self.secured(0, more=()), 77, "127.0.0.1 proves itself with a certificate for hub"),
-                (self.client(0, "--patience", "0"), 69, "the server does not answer")):
+                (self.client(0, "--patience", "0"), 77,
+                 "secures its connections (TLS), and this one does not")):
             self.assertIn(words, self.ended(client, code)[1])
         clients = [self.secured(i) for i in range(3)]
         result = self.result(server)
@@ -243,6 +288,12 @@ class Secured(ClientRuns):
         self.assertEqual({one["name"] for x in self.record() for one in x["clients"]},
                          {"site-0", "site-1", "site-2"})
         self.expect_replay(result)
+
+    def test_a_server_that_is_not_secured_is_not_believed(self):
+        server = self.serve()
+        wait_until(lambda: (self.folder / "runs" / "job").exists())
+        self.assertIn("does not secure its connections", self.ended(self.secured(0), 77)[1])
+        self.kill(server)
 
     def test_a_client_put_on_the_list_leaves(self):
         server = self.serve(*self.keys, "federated.rounds=1000", "federated.min_count=2", "federated.round_time=2")

@@ -153,6 +153,34 @@ TEST(frame_line, large_frames_wait_for_the_socket) {
   EXPECT_EQ(x.server.bytes_written(), x.client.bytes_read());
 }
 
+TEST(frame_line, who_does_not_read_is_heard_no_more_and_told_the_newest_order) {
+  two_lines x;
+  constexpr size_t count = 1'000'000;
+  for (uint64_t round = 0; round < 4; ++round)
+    x.server.send({client_frame_kind::order, {round, 1, 0, 5}, {}, values_of(count)});
+  EXPECT_FALSE(x.server.is_full());
+  for (int i = 0; i < 2'000; ++i)
+    x.server.send({client_frame_kind::receipt, {0, 1, 2}});
+  EXPECT_TRUE(x.server.is_full());
+  x.client.set_value_count(count);
+  std::vector<uint64_t> rounds;
+  for (int i = 0; i < 20'000 && x.server.wants_to_write(); ++i) {
+    while (auto next = x.client.read())
+      if (next->kind == client_frame_kind::order)
+        rounds.push_back(next->numbers[0]);
+    x.server.flush();
+  }
+  EXPECT_EQ(rounds, (std::vector<uint64_t>{0, 3})); // the first had begun
+  EXPECT_FALSE(x.server.is_full());
+}
+
+TEST(frame_line, says_that_the_other_side_secures_its_connection) {
+  two_lines x;
+  ASSERT_EQ(::send(x.ends[0], "\x15\x03\x01", 3, 0), 3);
+  EXPECT_FALSE(x.server.read());
+  EXPECT_TRUE(x.server.was_refused());
+}
+
 TEST(frame_line, says_that_the_other_side_is_gone) {
   two_lines x;
   x.client.send({client_frame_kind::here});
