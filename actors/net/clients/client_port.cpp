@@ -131,7 +131,6 @@ client_port::client_port(client_port_options options)
     throw failure(failure_code::missing_input, found.problem, "federated.listen",
                   "listen on an address of this machine, or 0.0.0.0 for all");
   listener_ = listen_on(found.addresses.front());
-  port_ = port_of(listener_);
   add_to(poller_, listener_.get(), listener_id);
   add_to(poller_, waker_.get(), waker_id);
   last_ticket_ = waker_id;

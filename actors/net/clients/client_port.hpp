@@ -61,7 +61,6 @@ public:
   /// Tells all clients that there is no more to do, with an exit code for them, and takes no more of them.
   void end(int code, const std::string& why);
 
-  uint16_t port() const { return port_; }
   size_t clients_here() const { return here_; }
 
 private:
@@ -95,7 +94,6 @@ private:
   client_port_options options_;
   std::optional<tls_identity> identity_;
   owned_socket listener_, poller_, waker_;
-  uint16_t port_ = 0;
   std::string plan_hash_;
   round_server server_;
   std::map<uint64_t, connection> connections_;
