@@ -183,13 +183,11 @@ void round_server::on_gone(uint64_t ticket) {
   if (gone.empty())
     return;
   std::erase(waiting_, ticket);
-  const auto& x = gone.mapped();
-  if (const auto found = by_name_.find(x.name);
-      found != by_name_.end() && found->second == ticket) {
-    by_name_.erase(found);
-    here_.erase(x.name);
-    round_.set_here(x.name, false);
-  }
+  const auto& name = gone.mapped().name;
+  if (by_name_.erase(name) == 0)
+    return;
+  here_.erase(name);
+  round_.set_here(name, false);
 }
 
 // ---- Rounds ----

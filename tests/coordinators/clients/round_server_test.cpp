@@ -101,6 +101,18 @@ TEST_F(round_server_test, a_newer_connection_of_a_name_wins_and_gets_its_order_a
   EXPECT_TRUE(server->is_over(now));
 }
 
+TEST_F(round_server_test, a_client_that_is_back_is_waited_for_again) {
+  make(server_options(2), 2);
+  server->open(0, now);
+  const auto order = told(client_act::order).at(0).order;
+  server->on_gone(1);
+  join(7, "c1");
+  hand_in(2, order);
+  EXPECT_FALSE(server->is_over(now));
+  hand_in(7, order);
+  EXPECT_TRUE(server->is_over(now));
+}
+
 TEST_F(round_server_test, an_update_counts_once_and_of_its_attempt_alone) {
   make(server_options(2), 2);
   server->open(3, now);
