@@ -174,7 +174,7 @@ void federated_client::conversation::run() {
     } catch (const failure& error) {
       const bool is_away = error.code() == failure_code::unavailable ||
                            (model_ && error.code() == failure_code::missing_input);
-      if (!is_away)
+      if (!is_away || is_over_)
         throw;
       problem = error.reason();
     }

@@ -27,6 +27,7 @@ strategy = "federated"
 batch_size = 8
 [federated]
 cohort = 4
+over_selection = 0.25
 rounds = 12
 local_epochs = 2
 min_count = 2
@@ -99,14 +100,19 @@ class ClientRuns(CommandTest):
         return self.launch("train", job, "--json", "--quiet", *more,
                            *sets_of((f"federated.listen=127.0.0.1:{self.port}", *keys)))
 
-    def client(self, i, *more, file=None):
-        return self.launch("client", f"127.0.0.1:{self.port}", "--data",
+    def client(self, i, *more, file=None, patience=30):
+        return self.launch("client", f"127.0.0.1:{self.port}", "--patience", patience, "--data",
                            file or f"clients/{self.name(i)}.csv", *more)
 
     def ended(self, run, code=0):
         out, said = run.communicate(timeout=HANG)
         self.assertIn(code, (None, run.returncode), f"{out}{said}")
         return out, said
+
+    def left(self, client):
+        """Of a client that may have been away when training ended: nobody told it, and it gives up."""
+        self.ended(client, None)
+        self.assertIn(client.returncode, (0, 69))
 
     def result(self, server, code=0):
         return json.loads(self.ended(server, code)[0].splitlines()[-1])
