@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <fstream>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -28,6 +29,8 @@ constexpr uint64_t waker_id = 1;
 constexpr milliseconds tick_interval{100};
 /// How long a client may take to read why its connection ends.
 constexpr milliseconds linger_time{2'000};
+/// What a client that does not secure its connection is told: an alert of TLS.
+constexpr std::string_view handshake_failure{"\x15\x03\x01\x00\x02\x02\x28", 7};
 /// Frames of one client at a time: others are heard, too.
 constexpr int frames_at_once = 64;
 /// Connections that have not said who they are, beside all clients.
@@ -277,9 +280,13 @@ bool client_port::secure(uint64_t ticket) {
   const auto how = x.line.socket().session()->shake_hands();
   x.is_securing = how != progress::done;
   if (how == progress::failed) {
+    auto& socket = x.line.socket();
+    const bool is_plain = socket.session()->has_met_no_tls();
     std::string ignored; // unread bytes would take back what was said of the reason
-    x.line.socket().forget_session();
-    x.line.socket().read(ignored);
+    socket.forget_session();
+    socket.read(ignored);
+    if (is_plain)
+      socket.write(handshake_failure);
     drop(ticket);
     return false;
   }
