@@ -1,6 +1,6 @@
 """Many clients that dial in to one server on this machine: updates a second, and memory a client.
 
-    python3 benchmarks/federated_clients.py BUILD_FOLDER [CLIENTS] [PARAMETERS] [SECONDS] [--plain]
+    python3 benchmarks/federated_clients.py BUILD_FOLDER [CLIENTS] [FEATURES] [HIDDEN] [SECONDS] [--plain]
 
 Each client is a `troupe client` process with five rows of its own. All take part in every round, over TLS unless --plain.
 The clients train, too, on the same cores: where these are few, the figure says more of them than of the server.
@@ -16,16 +16,20 @@ from pathlib import Path
 
 words = [word for word in sys.argv[1:] if word != "--plain"]
 BUILD = Path(words[0]).resolve()
-CLIENTS, PARAMETERS = (int(words[i]) if len(words) > i else (1_000, 10)[i - 1] for i in (1, 2))
-SECONDS = float(words[3]) if len(words) > 3 else 20
+CLIENTS, FEATURES, HIDDEN = (int(words[i]) if len(words) > i else (1_000, 9, 0)[i - 1] for i in (1, 2, 3))
+PARAMETERS = (FEATURES + 2) * HIDDEN + 1 if HIDDEN else FEATURES + 1
+SECONDS = float(words[4]) if len(words) > 4 else 20
 IS_PLAIN = "--plain" in sys.argv
 TROUPE = str(BUILD / "bin" / "troupe")
-JOB = """[job]
+MODEL = f'kind = "neural-network"\nhidden = [{HIDDEN}]\n' if HIDDEN else 'kind = "linear-regression"\n'
+JOB = f"""[job]
 seed = 1
 [data]
 table = "table.json"
+target_scale = "none"
 [model]
-kind = "linear-regression"
+{MODEL}
+loss = "squared"
 [optimizer]
 kind = "sgd"
 learning_rate = 0.01
@@ -58,16 +62,16 @@ def rounds_in(path):
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        features = PARAMETERS - 1
-        header = ",".join([*(f"x{i}" for i in range(features)), "y"])
+        header = ",".join([*(f"x{i}" for i in range(FEATURES)), "y"])
 
         def rows(seed):
-            return "\n".join([header, *(",".join(str((seed + i * j) % 7 / 7) for j in range(features + 1))
+            return "\n".join([header, *(",".join(str((seed + i * j) % 7 / 7) for j in range(FEATURES + 1))
                                         for i in range(5))]) + "\n"
 
         (folder / "sample.csv").write_text(rows(1), encoding="utf-8")
         (folder / "job.toml").write_text(JOB, encoding="utf-8")
-        (folder / "sample.toml").write_text('[data]\nfile = "sample.csv"\n[model]\nkind = "linear-regression"\n',
+        (folder / "sample.toml").write_text(f'[data]\nfile = "sample.csv"\ntarget_scale = "none"\n'
+                                            f'[model]\nloss = "squared"\n{MODEL}',
                                             encoding="utf-8")
 
         def run(*arguments):

@@ -160,6 +160,9 @@ private:
 
 void federated_client::conversation::run() {
   require_arithmetic();
+  if (std::error_code ignored; !std::filesystem::exists(options_.data, ignored))
+    throw failure(failure_code::missing_input, "there is no such file", options_.data,
+                  "name the file of the client's rows: --data FILE");
   dial_clock clock{shortest_delay, longest_delay};
   served_ = clock_now();
   while (!is_stopping_ && !is_over_) {
@@ -174,7 +177,7 @@ void federated_client::conversation::run() {
     } catch (const failure& error) {
       const bool is_away = error.code() == failure_code::unavailable ||
                            (model_ && error.code() == failure_code::missing_input);
-      if (!is_away || is_over_)
+      if (!is_away || is_over_ || clock_now() - served_ >= options_.patience)
         throw;
       problem = error.reason();
     }
@@ -184,7 +187,7 @@ void federated_client::conversation::run() {
     if (now - served_ >= options_.patience)
       server_of_run.throw_silent(where_, problem);
     if (!problem.empty() && !clock.failing_since())
-      say("lost the server, and dials again: " + problem);
+      say((model_ ? "lost the server, and dials again: " : "dials again: ") + problem);
     clock.on_failed(now);
     pause(now + std::max(std::exchange(asked_delay_, 0ms), with_jitter(*clock.due() - now)));
   }
