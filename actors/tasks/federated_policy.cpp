@@ -254,8 +254,8 @@ std::string federated_policy::record_clients(const closed_round& closed) {
           {who->named[i].name, group, who->named[i].rows, who->named[i].update});
   try {
     record_->add(line);
-  } catch (const failure& error) {
-    return error.what();
+  } catch (const failure& problem) {
+    return problem.what();
   }
   return {};
 }
