@@ -54,10 +54,8 @@ std::optional<client_frame> frame_line::next() {
                       all.substr(client_head_bytes, head_->body_bytes), value_count_, problem_);
   if (!result)
     return end({}), std::nullopt;
-  if (size > waiting_bytes_max)
-    heard_ = std::string{all.substr(size)}; // gives the memory back
-  else
-    heard_.erase(0, size);
+  std::string rest{all.substr(size)};
+  heard_.swap(rest); // gives the memory of a large frame back, which an assignment would not
   head_.reset();
   return result;
 }
