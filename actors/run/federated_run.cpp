@@ -55,15 +55,17 @@ client_coin coin_of(const job& resolved, const secret_key& key, uint64_t round, 
   if (x.sampling != client_sampling::poisson)
     return {};
   const double rate = static_cast<double>(x.cohort) / static_cast<double>(x.clients);
-  const auto limit = rate < 1 ? static_cast<uint64_t>(rate * 0x1p64) : ~uint64_t{0};
+  const bool takes_all = rate >= 1;
+  const auto limit = takes_all ? uint64_t{0} : static_cast<uint64_t>(rate * 0x1p64);
   if (is_private(resolved))
     return [=](uint64_t client) {
       const auto own = derived_key(key, std::as_bytes(std::span{&client, 1}));
-      return secret_stream{own, {secret_purpose::cohort, round, attempt}}.next_64() <= limit;
+      return secret_stream{own, {secret_purpose::cohort, round, attempt}}.next_64() < limit ||
+             takes_all;
     };
   return [=, seed = resolved.seed](uint64_t client) {
     const auto words = random_sequence{seed ^ client, random_purpose::invitation, round}.block(1);
-    return (uint64_t{words[0]} << 32 | words[1]) <= limit;
+    return takes_all || (uint64_t{words[0]} << 32 | words[1]) < limit;
   };
 }
 

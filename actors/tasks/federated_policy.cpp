@@ -162,7 +162,7 @@ std::optional<server_outcome> federated_policy::pass_over(server_records& record
     if (open_round(records))
       return std::nullopt;
   } catch (const failure& error) {
-    return server_outcome{.problem = error.what(), .kind = step_problem::unrecorded};
+    return server_outcome{.problem = error.what(), .kind = step_problem::differs};
   }
   return close_round(records, now);
 }

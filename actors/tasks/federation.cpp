@@ -5,7 +5,6 @@
 #include "models/privacy/secret_stream.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace troupe {

@@ -13,8 +13,11 @@
 #include "models/base/rounding.hpp"
 #include "models/optimizers/optimizer.hpp"
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -23,6 +26,11 @@ namespace troupe {
 namespace {
 
 constexpr const char* server_job = "the server's job";
+
+/// What a client may say of its file. Other keys would train other rows than a replay knows of.
+constexpr std::array<std::string_view, 10> own_keys{
+  "data.format",  "data.target",  "data.header",     "data.separator",  "data.quote",
+  "data.decimal", "data.comment", "data.skip_lines", "data.index_base", "data.labels_file"};
 
 job job_of(const std::string& text, const std::string& path, const std::vector<std::string>& sets) {
   auto parsed = parse_toml(text);
@@ -39,9 +47,12 @@ job job_of(const std::string& text, const std::string& path, const std::vector<s
                   "the server's program may be newer than this one");
   draft.value.data.file = path;
   for (const auto& set : sets)
-    if (!set.starts_with("data."))
-      throw failure(failure_code::usage, "a client sets keys of data alone: how its rows are read",
-                    "--set " + set);
+    if (std::ranges::find(own_keys, set.substr(0, set.find('='))) == own_keys.end())
+      throw failure(
+        failure_code::usage,
+        "a client says how its file is written, and nothing else: data.format, target, "
+        "header, separator, quote, decimal, comment, skip_lines, index_base, labels_file",
+        "--set " + set, "ask whoever runs the server for the rest");
   draft.apply_sets(sets);
   if (!draft.errors.empty())
     throw job_errors{draft.errors};

@@ -25,7 +25,7 @@ namespace troupe {
 struct client_options {
   std::string server; ///< "host:port"
   std::string data;   ///< path of its rows
-  /// How they are read: "data.separator=;". Other keys are the server's to say.
+  /// How the file is written: "data.separator=;". Other keys are the server's to say.
   std::vector<std::string> sets;
   std::string name;             ///< empty: the certificate's, else what the file is called
   std::optional<tls_files> tls; ///< nothing: the connection is plain

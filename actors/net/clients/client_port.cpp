@@ -206,7 +206,6 @@ void client_port::run() {
       if (x.closes_at && *x.closes_at <= now)
         ended.push_back(ticket);
     std::ranges::for_each(ended, [this](uint64_t ticket) { drop(ticket); });
-    here_ = server_.here();
     if (stops_at && (*stops_at <= now || std::ranges::none_of(connections_, [](const auto& x) {
           return x.second.closes_at.has_value();
         })))

@@ -18,7 +18,6 @@
 #include "coordinators/clients/round_server.hpp"
 #include "coordinators/links/rate_limit.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -61,8 +60,6 @@ public:
   /// Tells all clients that there is no more to do, with an exit code for them, and takes no more of them.
   void end(int code, const std::string& why);
 
-  size_t clients_here() const { return here_; }
-
 private:
   struct connection {
     frame_line line;
@@ -104,7 +101,6 @@ private:
   std::vector<uint64_t> again_; ///< tickets of which more may have come
   round_sums sums_;
   std::function<void(gathered_round)> done_;
-  std::atomic<size_t> here_ = 0;
   std::mutex mutex_; ///< guards the commands
   std::vector<std::function<void()>> commands_;
   bool is_stopping_ = false;

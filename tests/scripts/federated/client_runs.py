@@ -1,5 +1,6 @@
 """A server and clients with rows of their own: for the tests of federated runs whose clients dial in."""
 
+import contextlib
 import csv
 import gzip
 import json
@@ -7,6 +8,8 @@ import os
 import signal
 import socket
 import sys
+import threading
+import time
 
 sys.path.insert(0, f"{sys.path[0]}/..")
 from command import SOURCE, TROUPE, CommandTest, sets_of  # noqa: E402
@@ -44,6 +47,33 @@ def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
+
+
+def relay_to(port):
+    """What a client says to this port, as it comes, and the port where it is to say it."""
+    heard = bytearray()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def carry(source, target, keep):
+        with contextlib.suppress(OSError):
+            while part := source.recv(1 << 16):
+                keep(part)
+                target.sendall(part)
+            target.shutdown(socket.SHUT_WR)
+
+    def run():
+        with contextlib.suppress(OSError):
+            line = listener.accept()[0]
+            while True:
+                with contextlib.suppress(ConnectionRefusedError):
+                    server = socket.create_connection(("127.0.0.1", port))
+                    break
+                time.sleep(0.02)
+            threading.Thread(target=carry, args=(server, line, lambda _: None), daemon=True).start()
+            carry(line, server, heard.extend)
+
+    threading.Thread(target=run, daemon=True).start()
+    return heard, listener.getsockname()[1]
 
 
 class ClientRuns(CommandTest):

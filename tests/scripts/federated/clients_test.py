@@ -5,8 +5,9 @@
 
 import csv
 import signal
+import struct
 
-from client_runs import ClientRuns, sets_of
+from client_runs import ClientRuns, relay_to, sets_of
 from command import main
 from patience import wait_until
 
@@ -204,7 +205,7 @@ class Replay(ClientRuns):
         self.assertIn(f"round {first}: the updates of 1 client were refused: client {changed} "
                       "(not the recorded one)", found.stderr)
         path.unlink()
-        found = self.replayed(code=74)
+        found = self.replayed(code=76)
         self.assertIn(f"round {first} has the client {changed}", found.stderr)
 
     def test_wants_the_clients_files(self):
@@ -214,6 +215,54 @@ class Replay(ClientRuns):
         self.result(server)
         found = self.troupe("train", "--replay", "runs/job", code=2)
         self.assertIn("federated.partition={files=", found.stderr)
+
+
+class Walk(ClientRuns):
+    """What a client sends, as one who stands on a plain line sees it."""
+
+    forms = {0: (1, 2), 1: (0, 0), 2: (2, 1), 3: (5, 0), 10: (0, 0)}  # kind: numbers, texts
+
+    def sent_by(self, rows):
+        """The kinds and lengths of all frames of a client with so many rows, and what is in them."""
+        table = self.rows_of(self.folder / "clients" / "site-0.csv")
+        name = f"rows{rows}"
+        many = [table[1 + i % (len(table) - 1)] for i in range(rows)]
+        with (self.folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([table[0], *many])
+        server = self.serve("federated.cohort=1", "federated.over_selection=0", "federated.min_count=1",
+                            "federated.rounds=3", f"output.directory=runs/{name}")
+        wait_until(lambda: (self.folder / "runs" / name).exists())
+        heard, relay = relay_to(self.port)
+        client = self.launch("client", f"127.0.0.1:{relay}", "--data", f"{name}.csv", "--name", "walker")
+        self.result(server)
+        self.ended(client)
+        found, at = [], 0
+        while at < len(heard):
+            magic, kind, zero, size, _, last = struct.unpack_from("<4sHHQQQ", heard, at)
+            self.assertEqual((magic, zero, last), (b"TRPC", 0, 0))
+            body = bytes(heard[at + 32:at + 32 + size])
+            numbers, texts = self.forms[kind]
+            values = struct.unpack_from(f"<{numbers + texts}Q", body)
+            found.append((kind, size, values[:numbers], body[8 * (numbers + texts):]))
+            at += 32 + size
+        return found
+
+    def test_no_size_depends_on_rows_and_no_field_is_unknown(self):
+        few, many = self.sent_by(10), self.sent_by(10_000)
+        shapes = [[(kind, size) for kind, size, *_ in sent if kind != 10] for sent in (few, many)]
+        self.assertEqual(*shapes)
+        self.assertEqual([kind for kind, _ in shapes[0]], [0, 1, *[2, 3] * 3])
+        parameters = 64 * 10 + 10
+        for sent, rows in ((few, 10), (many, 10_000)):
+            for kind, size, numbers, rest in sent:
+                if kind == 0:
+                    self.assertEqual((numbers, rest), ((1,), b"walker"))
+                elif kind == 2:
+                    self.assertRegex(rest, b"^[0-9a-f]{64}$")
+                elif kind == 3:
+                    self.assertEqual(len(rest), 4 * parameters)
+                    self.assertEqual(numbers[2], rows)
+                    self.assertLessEqual(numbers[4], 2 * rows)
 
 
 class Refusals(ClientRuns):
@@ -243,6 +292,8 @@ class Refusals(ClientRuns):
         wait_until(lambda: (self.folder / "runs" / "job").exists())
         _, said = self.ended(self.client(0, *sets_of(("model.kind=neural-network",))), 2)
         self.assertIn("--set model.kind", said)
+        _, said = self.ended(self.client(0, *sets_of(("data.test_fraction=0.5",))), 2)
+        self.assertIn("--set data.test_fraction", said)
         self.kill(server)
 
     def test_a_server_that_is_not_there(self):
