@@ -55,19 +55,20 @@ def relay_to(port):
     listener = socket.create_server(("127.0.0.1", 0))
 
     def carry(source, target, keep):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), source:
             while part := source.recv(1 << 16):
                 keep(part)
                 target.sendall(part)
             target.shutdown(socket.SHUT_WR)
 
     def run():
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), listener:
             line = listener.accept()[0]
-            while True:
+            end = time.monotonic() + HANG
+            server = None
+            while server is None and time.monotonic() < end:
                 with contextlib.suppress(ConnectionRefusedError):
                     server = socket.create_connection(("127.0.0.1", port))
-                    break
                 time.sleep(0.02)
             threading.Thread(target=carry, args=(server, line, lambda _: None), daemon=True).start()
             carry(line, server, heard.extend)
