@@ -301,6 +301,10 @@ namespace {
 /// In a run of one process a long wait is only a long step, which is no news.
 constexpr milliseconds alone_patience{10'000};
 
+/// Shorter silences say nothing: a process reports each second, one report may be late, and both processes may have
+/// stood still for almost `own_pause`.
+constexpr milliseconds silence_min = own_pause + 2 * repeat_interval;
+
 /// A run that stands still at one version begins anew this often, then ends.
 constexpr size_t standstills_max = 2;
 
@@ -337,10 +341,10 @@ std::vector<hung_process> run_watch::look_for_hung(const process_roster& roster,
   }
   if (is_alone_)
     return result;
-  // `silence_limit` exceeds a second: processes report each second.
-  const auto silence_limit = stop_asked() ? work_watch::stop_patience + repeat_interval
-                             : is_still(now) && work_.stands_still(now) ? work_.patience() / 2
-                                                                        : milliseconds::max();
+  const auto silence_limit = stop_asked() ? silence_min
+                             : is_still(now) && work_.stands_still(now)
+                               ? std::max(work_.patience() / 2, silence_min)
+                               : milliseconds::max();
   for (const auto& who : roster.heard(view, now)) {
     const auto* last = roster.find(who.name);
     if (last && hangs(last->news.work))

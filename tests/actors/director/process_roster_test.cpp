@@ -138,6 +138,23 @@ TEST(run_watch, of_whom_nothing_is_heard_where_nothing_moves_is_not_waited_for) 
     << "nobody was heard while the director stood still";
 }
 
+TEST(run_watch, a_report_that_is_late_by_almost_a_pause_ends_nobody) {
+  process_roster roster;
+  auto quick = options_of_two();
+  quick.lost_after = 500ms;
+  run_watch watch{quick};
+  watch.begin(begin);
+  roster.on_link("a", begin);
+  roster.on_link("b", begin);
+  watch.on_view(begin);
+  for (auto now = begin; now <= begin + 10s; now += 950ms) {
+    roster.on_report(report_of("a"), now);
+    if ((now - begin) % 2'850ms == 0ms)
+      roster.on_report(report_of("b"), now);
+    EXPECT_TRUE(watch.look_for_hung(roster, view_of_two(), now).empty());
+  }
+}
+
 TEST(run_watch, a_run_stands_still_when_nobody_works_and_again_and_again_at_one_version) {
   run_watch watch{options_of_two()};
   watch.begin(begin);
