@@ -230,6 +230,8 @@ training_status run_status::status() const {
     if (const auto slow = roster_.pace().slow(); slow && !context_.finished)
       status.slow = {*slow};
   }
+  if (const auto& clients = context_.options.here.clients)
+    status.clients = clients();
   fill_in_results(status);
   return status;
 }
@@ -330,6 +332,8 @@ std::string run_status::waits_for(moment now) const {
     return std::string{checkpoint_to_be_written};
   switch (training_.state()) {
   case director_rule::phase::training:
+    if (const auto& clients = context_.options.here.clients)
+      return awaited_of(clients());
     return "step " + std::to_string(history_.version());
   case director_rule::phase::holding:
     return "replicas to finish their step";

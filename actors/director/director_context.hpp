@@ -36,6 +36,14 @@ namespace troupe {
 
 class run_recorder; // data/records/run_recorder.hpp
 
+/// What the director's process knows, for people. Each may be empty.
+struct known_here {
+  /// Names the rows of these slices of a step, and their file.
+  std::function<std::string(uint64_t step, const std::vector<size_t>& slices)> rows;
+  /// Who has dialled in to a federated run.
+  std::function<client_presence()> clients;
+};
+
 struct director_options {
   director_rule_options rule;
   membership_options membership;
@@ -56,8 +64,7 @@ struct director_options {
   exchange_options exchange;
   lost_work_options lost_work{0};
   bool hides_work = false; ///< figures of work and traffic would reveal a private run's clients
-  /// For people: names the rows of these slices of a step, and their file. May be empty.
-  std::function<std::string(uint64_t step, const std::vector<size_t>& slices)> rows;
+  known_here here;
   /// Called for each report that compares a process's clock with the director's, with its time of arrival; may be
   /// empty.
   std::function<void(const std::string& process, const clock_stamps& stamps, uint64_t heard)>

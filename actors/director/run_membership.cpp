@@ -248,7 +248,7 @@ void run_membership::share_by_speed(moment now) {
 
 void run_membership::settle_doubt(moment now) {
   if (const auto found = lost_.verdict(now))
-    return context_.fail(deadly_failure(*found, context_.options.rows));
+    return context_.fail(deadly_failure(*found, context_.options.here.rows));
   if (held_back_ && !lost_.in_doubt(now))
     carry_out(*std::exchange(held_back_, std::nullopt));
 }

@@ -9,6 +9,10 @@ TROUPE_INSPECT(node_status,
                      x.replicas, x.shards, x.slices, x.spans, x.version, x.shard_versions, x.waits,
                      x.silence, x.samples, x.wire, x.partitions, x.pieces, x.late, x.trouble))
 
+TROUPE_INSPECT(client_presence,
+               plain(f, "troupe.client_presence", x.here, x.wanted, x.invited, x.answered,
+                     x.counted, x.refused, x.came_bytes, x.sent_bytes, x.gathers))
+
 TROUPE_INSPECT(late_process, plain(f, "troupe.late_process", x.name, x.what, x.silence, x.busy))
 
 TROUPE_INSPECT(link_figures, plain(f, "troupe.link_figures", x.from, x.to, x.sent, x.came, x.unseen,
@@ -23,6 +27,6 @@ TROUPE_INSPECT(training_status,
                      x.shards, x.waits_for, x.still, x.job_sha256, x.view,
                      static_cast<recovery_figures&>(x), x.late, x.nodes, x.figures, x.train_loss,
                      x.train_accuracy, x.learning_rate, x.seconds_left, x.newest_row, x.links,
-                     x.slow, x.writes_for, x.stranger))
+                     x.slow, x.writes_for, x.stranger, x.clients))
 
 } // namespace troupe

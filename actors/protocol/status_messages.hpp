@@ -4,6 +4,7 @@
 #pragma once
 
 #include "actors/protocol/cluster_messages.hpp"
+#include "coordinators/clients/client_presence.hpp"
 #include "coordinators/run/slow_watch.hpp"
 
 #include <string>
@@ -78,10 +79,12 @@ struct training_status : status_of_waits, status_of_results, recovery_figures {
   std::vector<late_process> late; ///< that hold up the run now
   std::vector<node_status> nodes; ///< in order of the cluster file, then those that joined
   trainer_figures figures;        ///< of all replicas, as old as the report they came with
+  std::optional<client_presence> clients{}; ///< that dialled in; nothing: none do
 
   friend bool operator==(const training_status&, const training_status&) = default;
 };
 
+TROUPE_INSPECTED(client_presence);
 TROUPE_INSPECTED(late_process);
 TROUPE_INSPECTED(link_figures);
 TROUPE_INSPECTED(slow_trainer);

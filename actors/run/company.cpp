@@ -70,6 +70,7 @@ company::company(caf::actor_system& system, const job& resolved,
   if (kept) // no spares: the parameter server decides which replica works
     for_director.membership.slice_count = here.self.replica_count;
   for_director.membership.home = here.self.name;
+  for_director.here.clients = process_->presence_of_clients();
   for_director.rule.checkpoint_every = here.checkpoint_every;
   const auto spawn = [&](auto actor, const auto& what) {
     return options.director_detached ? system.spawn<caf::detached>(actor, what)

@@ -44,6 +44,7 @@ std::shared_ptr<client_port> client_port_of(const job& resolved, const prepared_
   result.reading = reading_for_clients(data);
   result.job = client_job_text(resolved);
   result.parameter_count = parameter_count;
+  result.hides_work = is_private(resolved);
   return std::make_shared<client_port>(std::move(result));
 }
 

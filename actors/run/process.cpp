@@ -278,6 +278,15 @@ process::process(caf::actor_system& system, const job& resolved,
                              : system.spawn(troupe::node, for_node, local_);
 }
 
+std::function<client_presence()> process::presence_of_clients() const {
+  if (!port_)
+    return {};
+  return [port = std::weak_ptr<const client_port>{port_}] {
+    const auto there = port.lock();
+    return there ? there->presence() : client_presence{};
+  };
+}
+
 void process::end_clients(int code, const std::string& why) {
   if (port_)
     port_->end(code, why);

@@ -15,6 +15,7 @@
 #include "actors/base/work_gauge.hpp"
 #include "actors/protocol/cluster_messages.hpp"
 #include "actors/protocol/interfaces.hpp"
+#include "coordinators/clients/client_presence.hpp"
 #include "coordinators/exchange/tensor_exchange.hpp"
 #include "coordinators/job/job.hpp"
 #include "coordinators/membership/cluster_view.hpp"
@@ -72,6 +73,8 @@ public:
   const model& network() const { return *network_; }
   const row_namer& rows() const { return rows_; }
 
+  /// Who has dialled in to a federated run; empty: nobody does.
+  std::function<client_presence()> presence_of_clients() const;
   /// Tells clients that dialled in to a federated run that it is over, and how.
   void end_clients(int code, const std::string& why);
 

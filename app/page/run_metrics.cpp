@@ -72,6 +72,17 @@ std::vector<metric> metrics_of_row() {
   return result;
 }
 
+const metric of_clients[] = {
+  {"here", "clients_here", gauge, "Clients of a federated run that are connected and ready."},
+  {"wanted", "clients_wanted", gauge, "Clients with which the next round begins at once."},
+  {"invited", "clients_invited", gauge, "Clients invited to the open round."},
+  {"answered", "clients_answered", gauge, "Invited clients that have sent their update."},
+  {"counted", "client_updates", counter, "Updates of clients that counted."},
+  {"refused", "client_updates_refused", counter, "Updates of clients that were refused."},
+  {"came_bytes", "client_came_bytes", counter, "Bytes from clients."},
+  {"sent_bytes", "client_sent_bytes", counter, "Bytes to clients."},
+};
+
 const metric of_node[] = {
   {"step", "node_step", gauge, "Newest version that is whole there."},
   {"slices", "node_slices", gauge, "Slices that a process computes."},
@@ -231,6 +242,7 @@ std::string run_metrics(const json& status, metrics_format format) {
     const auto nodes = nodes_of(status);
     result.add_state("phase", "Whether the run is in a phase.", phases_of(status));
     result.add(of_run, {{status, {}}});
+    result.add(of_clients, {{member_of(status, "clients"), {}}});
     if (const auto row = member_of(status, "newest_row"); row.is_object()) {
       result.add(metrics_of_row(), {{row, {}}});
       result.add_state("metric", "A metric that the job asks for, last evaluated.",

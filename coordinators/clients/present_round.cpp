@@ -107,9 +107,18 @@ size_t present_round::missing() const {
     std::ranges::count_if(invited_, [](const auto& x) { return !x.second.has_answered; }));
 }
 
+std::vector<std::string> present_round::lost(size_t count_max) const {
+  std::vector<std::string> result;
+  for (const auto& [name, client] : invited_)
+    if (result.size() < count_max && !client.is_here && !client.has_answered)
+      result.push_back(name);
+  return result;
+}
+
 bool present_round::is_over(moment now) const {
   if (stage_ == stage::gathering)
-    return is_hurried_ || (!coin_ && now >= deadline_); // and `invite` did not begin it
+    return is_hurried_ ||
+           (coin_ ? has_waited_in_vain(now) : now >= deadline_); // `invite` did not begin it
   if (stage_ != stage::begun)
     return false;
   const bool is_full = !coin_ && counted_ >= options_.cohort;

@@ -67,6 +67,12 @@ public:
   uint64_t round() const { return round_; }
   /// Nothing more is waited for: the caller closes the round.
   bool is_over(moment now) const;
+  /// A secret draw was not made: a sum of nobody would be noise alone.
+  bool has_no_draw() const { return stage_ == stage::gathering && coin_; }
+  /// It has waited for its first client for as long as ten void rounds last.
+  bool has_waited_in_vain(moment now) const {
+    return has_no_draw() && now >= deadline_ + 9 * options_.round_time;
+  }
   /// Until `is_over` may change by itself.
   moment deadline() const { return deadline_; }
   void close() { stage_ = stage::idle; }
@@ -80,7 +86,11 @@ public:
   /// Invited clients without an answer, and those of them that are here.
   size_t missing() const;
   size_t awaited() const;
+  /// The names of those that are not: at most so many.
+  std::vector<std::string> lost(size_t count_max) const;
   size_t counted() const { return counted_; }
+  /// So many clients begin a round at once.
+  size_t wanted() const { return options_.invited_max; }
 
 private:
   enum class stage : uint8_t { idle, gathering, begun };

@@ -25,6 +25,9 @@ bool is_name(const std::string& x) {
          std::ranges::all_of(x, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
+/// Of clients that were lost in a round so many are named.
+constexpr size_t named_lost_max = 10;
+
 } // namespace
 
 round_server::round_server(const round_server_options& options)
@@ -214,12 +217,26 @@ bool round_server::is_over(moment now) {
   return round_.is_over(now);
 }
 
+client_presence round_server::presence() const {
+  client_presence result;
+  result.here = here_.size();
+  result.wanted = round_.wanted();
+  result.gathers = round_.is_open() && !round_.has_begun();
+  if (round_.is_open() && !result.gathers) {
+    result.invited = round_.invited();
+    result.answered = result.invited - round_.missing();
+  }
+  return result;
+}
+
 round_absences round_server::close(moment now) {
   was_full_ = round_.has_begun() && now < round_.deadline();
   round_absences result;
   result.invited = round_.invited();
-  const auto lost = round_.missing() - round_.awaited();
-  result.dropped = lost;
+  result.has_no_draw = round_.has_no_draw();
+  result.is_in_vain = round_.has_waited_in_vain(now);
+  result.dropped = round_.missing() - round_.awaited();
+  result.lost = round_.lost(named_lost_max);
   (was_full_ ? result.surplus : result.late) = round_.awaited();
   round_.close(); // an update that still comes keeps its place, and gets a receipt
   for (const auto ticket : std::exchange(waiting_, {}))

@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include "coordinators/clients/client_presence.hpp"
 #include "coordinators/clients/present_round.hpp"
 #include "models/base/names.hpp"
 
@@ -94,9 +95,12 @@ struct client_action {
 /// How many took part, but for whose updates counted.
 struct round_absences {
   size_t invited = 0;
-  size_t dropped = 0; ///< lost, and not back
+  size_t dropped = 0;              ///< lost, and not back
+  std::vector<std::string> lost{}; ///< the names of some of them
   size_t late = 0;
   size_t surplus = 0;
+  bool has_no_draw = false; ///< of a secret draw: it waited for its first client
+  bool is_in_vain = false;  ///< and will wait no more
 };
 
 class round_server {
@@ -132,7 +136,8 @@ public:
   void tick(moment now);
   std::vector<client_action> take_actions();
   const std::string& name_of_ticket(uint64_t ticket) const;
-  size_t here() const { return here_.size(); }
+  /// Of now: who is here, and what the open round waits for.
+  client_presence presence() const;
 
 private:
   struct connection {

@@ -94,6 +94,9 @@ struct cohort {
   size_t late = 0;
   size_t surplus = 0; ///< would have come in time, when enough had
   // Of clients that have names.
+  bool has_no_draw = false;          ///< of a secret draw: nobody was there to be drawn
+  bool is_in_vain = false;           ///< and nobody is waited for any more
+  std::vector<std::string> lost{};   ///< that dropped out, or some of them
   std::vector<named_client> named{}; ///< by position
   std::vector<size_t> group_ends{};  ///< positions; none: groups are of nearly one size
 

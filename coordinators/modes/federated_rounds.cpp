@@ -1,5 +1,6 @@
 #include "coordinators/modes/federated_rounds.hpp"
 
+#include "models/base/listed.hpp"
 #include "models/base/require.hpp"
 
 #include <utility>
@@ -176,6 +177,9 @@ closed_round federated_rounds::close() {
   record.dropped = cohort_->dropped;
   record.late = cohort_->late;
   record.surplus = cohort_->surplus;
+  if (const auto& lost = cohort_->lost; !lost.empty())
+    result.news.push_back("round " + std::to_string(record.round) + ": " + listed(lost) +
+                          (lost.size() < record.dropped ? " and others" : "") + " dropped out");
   const bool was_trained = !pieces_.empty();
   if (was_trained)
     count_clients(result);
@@ -186,6 +190,7 @@ closed_round federated_rounds::close() {
   if (std::ranges::count(figures_, update_verdict::not_as_recorded, &client_figure::verdict) > 0) {
     result.problem = result.news.back() + ": other rows than it had, or another program";
     result.differs = true;
+    record.is_void = true; // there may be nobody whose update counts
     return result;
   }
   if (!why.empty()) {
@@ -215,7 +220,9 @@ closed_round federated_rounds::close_privately() const {
   require_federated(options_.privacy && missing_ == 0, "no private round is whole");
   closed_round result;
   result.record.round = round_ + 1;
-  result.record.is_void = is_beyond_range();
+  result.record.is_void = is_beyond_range() || cohort_->has_no_draw;
+  if (cohort_->is_in_vain)
+    result.problem = "no client came while ten rounds could have been";
   return result;
 }
 

@@ -147,8 +147,8 @@ client_port::~client_port() {
 
 void client_port::post(std::function<void()> command) {
   {
-    const std::lock_guard guard{mutex_};
-    commands_.push_back(std::move(command));
+    const std::lock_guard guard{shared_.mutex};
+    shared_.commands.push_back(std::move(command));
   }
   const uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(waker_.get(), &one, sizeof one);
@@ -170,6 +170,29 @@ void client_port::hurry() {
 
 void client_port::end(int code, const std::string& why) {
   post([=, this] { server_.end(code, why); });
+}
+
+client_presence client_port::presence() const {
+  const std::lock_guard guard{shared_.mutex};
+  return shared_.presence;
+}
+
+void client_port::publish_presence() {
+  auto news = server_.presence();
+  if (options_.hides_work) {
+    news.invited = news.answered = 0;
+  } else {
+    news.counted = so_far_.counted;
+    news.refused = so_far_.refused;
+    news.came_bytes = so_far_.came_bytes;
+    news.sent_bytes = so_far_.sent_bytes;
+    for (const auto& [ticket, x] : connections_) {
+      news.came_bytes += x.line.bytes_read();
+      news.sent_bytes += x.line.bytes_written();
+    }
+  }
+  const std::lock_guard guard{shared_.mutex};
+  shared_.presence = news;
 }
 
 // A list that cannot be read for a moment, as while it is replaced, changes nothing.
@@ -197,6 +220,7 @@ void client_port::run() {
     if (now - ticked_ >= tick_interval) {
       ticked_ = now;
       server_.tick(now);
+      publish_presence();
       listen(connections_.size() < options_.server.clients_max + strangers_max);
     }
     close_round_if_over(now);
@@ -219,8 +243,8 @@ bool client_port::carry_out_commands() {
   [[maybe_unused]] const auto count = ::read(waker_.get(), &calls, sizeof calls);
   std::vector<std::function<void()>> commands;
   {
-    const std::lock_guard guard{mutex_};
-    commands.swap(commands_);
+    const std::lock_guard guard{shared_.mutex};
+    commands.swap(shared_.commands);
   }
   for (const auto& command : commands)
     command();
@@ -344,7 +368,11 @@ void client_port::watch(uint64_t ticket, bool writes) {
 void client_port::drop(uint64_t ticket) {
   server_.on_gone(ticket);
   announced_.erase(ticket);
-  connections_.erase(ticket);
+  if (const auto found = connections_.find(ticket); found != connections_.end()) {
+    so_far_.came_bytes += found->second.line.bytes_read();
+    so_far_.sent_bytes += found->second.line.bytes_written();
+    connections_.erase(found);
+  }
 }
 
 // ---- Frames ----
@@ -384,6 +412,7 @@ void client_port::take_update(uint64_t ticket, const client_frame& x, moment now
   const auto receipt =
     sums_.add({server_.name_of_ticket(ticket), *group, x.numbers[2],
                std::bit_cast<double>(x.numbers[3]), x.numbers[4], announced_[ticket], x.values});
+  ++(receipt == receipt_kind::counted ? so_far_.counted : so_far_.refused);
   server_.settle(ticket, receipt, now);
 }
 

@@ -41,6 +41,7 @@ struct client_port_options {
   std::string reading; ///< how rows are read (reading_text of data/training_rows/row_table.hpp)
   std::string job;     ///< what clients do (client_job_text)
   size_t parameter_count = 0;
+  bool hides_work = false; ///< what clients do would tell of a private run's draws
 };
 
 class client_port {
@@ -57,6 +58,8 @@ public:
             std::function<void(gathered_round)> done);
   /// The open round waits for nobody any more.
   void hurry();
+  /// Of a tenth of a second ago, at most. Thread-safe.
+  client_presence presence() const;
   /// Tells all clients that there is no more to do, with an exit code for them, and takes no more of them.
   void end(int code, const std::string& why);
 
@@ -87,6 +90,7 @@ private:
   void watch(uint64_t ticket, bool writes);
   void drop(uint64_t ticket);
   void post(std::function<void()> command);
+  void publish_presence();
 
   client_port_options options_;
   std::optional<tls_identity> identity_;
@@ -101,8 +105,12 @@ private:
   std::vector<uint64_t> again_; ///< tickets of which more may have come
   round_sums sums_;
   std::function<void(gathered_round)> done_;
-  std::mutex mutex_; ///< guards the commands
-  std::vector<std::function<void()>> commands_;
+  client_presence so_far_; ///< sums, of connections that have ended
+  struct {
+    mutable std::mutex mutex; ///< guards the others
+    std::vector<std::function<void()>> commands;
+    client_presence presence;
+  } shared_;
   bool is_stopping_ = false;
   std::thread thread_;
 };

@@ -57,7 +57,11 @@ gathered_round round_sums::take(const round_absences& others) {
   auto who = std::make_shared<cohort>();
   who->invited = others.invited;
   who->dropped = others.dropped;
+  if (!rules_.privacy)
+    who->lost = others.lost;
   who->late = others.late;
+  who->has_no_draw = others.has_no_draw;
+  who->is_in_vain = others.is_in_vain;
   who->surplus = others.surplus;
   result.correct_counts.resize(groups_.size());
   who->group_ends.resize(groups_.size());

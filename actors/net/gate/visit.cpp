@@ -116,6 +116,18 @@ ordered_json object_of(const wait_explanation& x) {
           {"advice", x.advice}};
 }
 
+ordered_json object_of(const client_presence& x) {
+  return {{"here", x.here},
+          {"wanted", x.wanted},
+          {"invited", x.invited},
+          {"answered", x.answered},
+          {"counted", x.counted},
+          {"refused", x.refused},
+          {"came_bytes", x.came_bytes},
+          {"sent_bytes", x.sent_bytes},
+          {"gathers", x.gathers}};
+}
+
 ordered_json object_of(const link_figures& x) {
   return {{"from", x.from},
           {"to", x.to},
@@ -177,6 +189,8 @@ ordered_json object_of(const training_status& x) {
   result["newest_row"] =
     x.newest_row.empty() ? ordered_json(nullptr) : object_of(x.newest_row.front());
   result["trainers"] = records_of(x.figures);
+  if (x.clients)
+    result["clients"] = object_of(*x.clients);
   if (const auto& privacy = x.figures.clients.privacy)
     result["privacy"] = {
       {"epsilon", privacy->epsilon}, {"delta", privacy->delta}, {"releases", privacy->releases}};

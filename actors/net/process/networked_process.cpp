@@ -314,8 +314,8 @@ void networked_process::parts::start() {
         trace->on_clock(who, x.directive_sent, x.directive_heard, x.told, heard);
       };
     for_director.scratch = scratch_of(options, for_director.parameter_count);
-    for_director.rows = [rows = process_->rows()](uint64_t step,
-                                                  const std::vector<size_t>& slices) {
+    for_director.here.rows = [rows = process_->rows()](uint64_t step,
+                                                       const std::vector<size_t>& slices) {
       return rows.words(step, slices);
     };
     if (options.checkpoints || for_director.scratch) {

@@ -90,7 +90,9 @@ function tiles_of(page) {
   const rate = amount(page.bytes_per_second);
   const time = (run.trainers || []).map(x => shares_of(x.computed_ms, x.network_ms, x.waited_ms)).filter(Boolean);
   const work = time.reduce((sum, x) => sum + x.work, 0) / time.length;
+  const clients = run.clients || {};
   return [
+    ['clients_here', 'Clients here', clients.here, ' of ' + whole(clients.wanted), clients_text(clients)],
     ['train_loss', 'Train loss', run.train_loss, '', run.phase === 'training' ? 'of the epoch so far' : ''],
     ['validation_accuracy', 'Validation accuracy', row.validation_accuracy, '', ''],
     ['test_accuracy', 'Test accuracy', row.test_accuracy, '', ''],

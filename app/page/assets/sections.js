@@ -69,6 +69,13 @@ function draw_rounds(answer) {
   fill('rounds-table', table('rounds', columns, rounds.slice(-200).reverse()));
 }
 
+/// Of clients that dial in: what the open round waits for, and what has been sent so far.
+function clients_text(x) {
+  const round = x.gathers ? 'the round waits for clients' : x.invited ? whole(x.answered) + ' of ' + whole(x.invited) + ' updates' : '';
+  const so_far = x.counted || x.refused ? whole(x.counted) + ' counted, ' + whole(x.refused) + ' refused; ' + amount(x.came_bytes).join(' ') + ' came, ' + amount(x.sent_bytes).join(' ') + ' sent' : '';
+  return [round, so_far].filter(Boolean).join('; ');
+}
+
 /// The newest that find room, drawn for the width there is.
 function round_columns(all) {
   const [left, bottom] = [44, 20];

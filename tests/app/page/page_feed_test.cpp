@@ -200,6 +200,19 @@ TEST(run_metrics, metrics_of_the_job_are_one_family) {
   EXPECT_FALSE(test::contains(text, "metric=\"loss"));
 }
 
+TEST(run_metrics, of_clients_that_dial_in) {
+  auto with = status;
+  with["clients"] = {
+    {"here", 3}, {"wanted", 5}, {"counted", 48}, {"came_bytes", 4096}, {"gathers", true}};
+  const auto text = run_metrics(with, metrics_format::prometheus);
+  for (const char* line :
+       {"troupe_clients_here 3\n", "troupe_clients_wanted 5\n", "troupe_client_updates_total 48\n",
+        "troupe_client_came_bytes_total 4096\n"})
+    EXPECT_TRUE(test::contains(text, line));
+  EXPECT_FALSE(test::contains(text, "gathers"));
+  EXPECT_FALSE(test::contains(run_metrics(status, metrics_format::prometheus), "client"));
+}
+
 TEST(run_metrics, who_asks_for_open_metrics_gets_it) {
   const auto format = metrics_format_for("application/openmetrics-text;version=1.0.0, text/plain");
   EXPECT_EQ(format, metrics_format::open_metrics);

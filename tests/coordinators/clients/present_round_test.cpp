@@ -157,8 +157,13 @@ TEST(present_round, a_hurried_round_waits_for_nobody) {
 TEST(present_round, a_secret_coin_waits_until_somebody_is_here) {
   present_round round{options(4, 4)};
   round.open(0, start, [](uint64_t) { return true; });
-  EXPECT_FALSE(round.is_over(start + 1h));
-  EXPECT_EQ(round.invite(clients(1), start + 1h).size(), 1);
+  EXPECT_FALSE(round.is_over(start + 9'999ms));
+  EXPECT_FALSE(round.has_waited_in_vain(start + 9'999ms));
+  auto in_vain = round;
+  EXPECT_EQ(round.invite(clients(1), start + 9'999ms).size(), 1);
+  EXPECT_FALSE(round.has_waited_in_vain(start + 1h));
+  EXPECT_TRUE(in_vain.is_over(start + 10s));
+  EXPECT_TRUE(in_vain.has_waited_in_vain(start + 10s));
 }
 
 TEST(present_round, a_secret_coin_invites_any_number) {

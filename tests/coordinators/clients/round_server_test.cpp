@@ -202,6 +202,7 @@ TEST_F(round_server_test, says_who_was_missing_when_a_round_closes) {
   const auto full = server->close(now);
   EXPECT_EQ(full.invited, 4);
   EXPECT_EQ(full.dropped, 1);
+  EXPECT_EQ(full.lost, std::vector<std::string>{"c4"});
   EXPECT_EQ(full.surplus, 1);
   EXPECT_EQ(full.late, 0);
   told(client_act::receipt);
@@ -220,6 +221,25 @@ TEST_F(round_server_test, says_who_was_missing_when_a_round_closes) {
   EXPECT_EQ(told(client_act::receipt).at(0).receipt, receipt_kind::late);
 }
 
+TEST_F(round_server_test, says_who_is_here_and_what_a_round_waits_for) {
+  auto wanted = server_options(2);
+  wanted.rounds.invited_max = 4;
+  make(wanted, 3);
+  EXPECT_EQ(server->presence(), (client_presence{.here = 3, .wanted = 4}));
+  server->open(0, now);
+  EXPECT_EQ(server->presence(), (client_presence{.here = 3, .wanted = 4, .gathers = true}));
+  EXPECT_EQ(awaited_of(server->presence()), "clients: 3 of 4 here");
+  join(4, "c4");
+  EXPECT_EQ(server->presence(), (client_presence{.here = 4, .wanted = 4, .invited = 4}));
+  hand_in(2, told(client_act::order).at(0).order);
+  server->on_gone(3);
+  EXPECT_EQ(server->presence(),
+            (client_presence{.here = 3, .wanted = 4, .invited = 4, .answered = 1}));
+  EXPECT_EQ(awaited_of(server->presence()), "updates: 1 of 4");
+  server->close(now);
+  EXPECT_EQ(server->presence(), (client_presence{.here = 3, .wanted = 4}));
+}
+
 TEST_F(round_server_test, silent_connections_are_dropped_and_others_are_pinged) {
   const auto wanted = server_options(1);
   make(wanted, 1);
@@ -236,7 +256,7 @@ TEST_F(round_server_test, silent_connections_are_dropped_and_others_are_pinged) 
   now = begin_of_run + wanted.silence_max;
   server->tick(now);
   EXPECT_EQ(told(client_act::close).at(0).ticket, 1);
-  EXPECT_EQ(server->here(), 0);
+  EXPECT_EQ(server->presence().here, 0);
 }
 
 TEST_F(round_server_test, more_clients_than_there_is_room_for_wait) {

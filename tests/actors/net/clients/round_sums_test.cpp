@@ -88,7 +88,7 @@ TEST(round_sums, what_is_no_update_is_refused_and_adds_nothing) {
   auto liar = update_of("g", 0, 2);
   liar.correct = ~uint64_t{0};
   EXPECT_EQ(sums.add(liar), receipt_kind::counted);
-  const auto found = sums.take({9, 1, 0, 0});
+  const auto found = sums.take({.invited = 9, .dropped = 1});
   EXPECT_EQ(found.groups.at(0).count(), 1);
   EXPECT_EQ(found.correct_counts.at(0), 5); // at most its rows
   EXPECT_EQ(found.who->named.size(), 6);    // liars are named
