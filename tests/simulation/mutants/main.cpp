@@ -13,6 +13,7 @@
 #include "tests/simulation/mutants/mutant_in_force.hpp"
 #include "tests/simulation/trial.hpp"
 #include "tests/simulation/world.hpp"
+#include "tests/support/walk/client_walk.hpp"
 #include "tests/support/walk/partition_walk.hpp"
 #include "tests/support/walk/private_walk.hpp"
 #include "tests/support/walk/tile_walk.hpp"
@@ -141,6 +142,8 @@ private:
       run_walks<test::tile_walk>("tiles");
     else if (of == trial_kind::partitions)
       run_walks<test::partition_walk>("partitions");
+    else if (of == trial_kind::clients)
+      run_walks<test::client_walk>("clients");
     else if (of == trial_kind::privacy)
       run_walks<test::private_walk>("private");
     else

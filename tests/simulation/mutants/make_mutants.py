@@ -30,7 +30,7 @@ const std::vector<mutant>& mutants() {{
 }} // namespace troupe::simulation
 """
 EXPECTATIONS = ("found", "rare", "unseen")
-TRIALS = ("clusters", "federated", "home", "kept", "modes", "notice", "partitions", "privacy", "spans", "split", "tiles")
+TRIALS = ("clients", "clusters", "federated", "home", "kept", "modes", "notice", "partitions", "privacy", "spans", "split", "tiles")
 
 
 def read_mutants(path):

@@ -17,6 +17,7 @@ enum class expectation : uint8_t {
 
 /// Which runs are to find it.
 enum class trial_kind : uint8_t {
+  clients,    ///< rounds of clients that dial in, and of their server
   clusters,   ///< synchronous ones
   federated,  ///< federated rounds over several processes
   home,       ///< processes with rows of their own
