@@ -84,8 +84,8 @@ class CommandTest(unittest.TestCase):
         return self.result_of("train", job, "--quiet", *sets_of(keys), *more, **options)
 
     def start(self, *words, **more):
-        return subprocess.Popen(words, cwd=self.folder, text=True, **{
-            "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more})
+        return subprocess.Popen(words, text=True, **{
+            "cwd": self.folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more})
 
     def said_until(self, run, text):
         """Reads what a started process says until it says `text`; returns what was read."""
