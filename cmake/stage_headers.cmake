@@ -24,7 +24,7 @@ function(find_header name result)
   set(${result} ${place} PARENT_SCOPE)
 endfunction()
 
-file(GLOB facades RELATIVE ${SOURCE}/include ${SOURCE}/include/troupe/*.hpp)
+file(GLOB facades RELATIVE ${SOURCE}/include ${SOURCE}/include/troupe/*.hpp ${SOURCE}/include/troupe/*.h)
 set(public_headers)
 foreach(name IN LISTS facades)
   read_includes(${SOURCE}/include/${name} included)

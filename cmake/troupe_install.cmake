@@ -1,6 +1,6 @@
 # Installs Troupe so that an application writes find_package(troupe) and links troupe::troupe (or a component of it), and
 # packs it for Debian: `cpack -G DEB` in the build folder makes packages/troupe_*.deb (the command),
-# packages/libtroupe-dev_*.deb (headers and library) and, where it is built, packages/python3-troupe_*.deb
+# packages/libtroupe-dev_*.deb (headers and library), packages/libtroupe-client_*.deb (clients in any language) and, where it is built, packages/python3-troupe_*.deb
 # (the Python module). Installing by component makes one part alone.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -19,7 +19,11 @@ install(TARGETS troupe_net troupe EXPORT troupe_net_targets
 install(DIRECTORY ${PROJECT_BINARY_DIR}/public/troupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 set(troupe_components core net)
 if(TROUPE_BUILD_COMMAND)
-  list(APPEND troupe_components command)
+  list(APPEND troupe_components client command)
+  install(TARGETS troupe_client EXPORT troupe_client_targets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  install(TARGETS troupe_client_calls EXPORT troupe_client_calls_targets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT client NAMELINK_COMPONENT dev)
   install(TARGETS troupe_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
   install(TARGETS troupe_app EXPORT troupe_command_targets
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
@@ -27,6 +31,10 @@ endif()
 foreach(part IN LISTS troupe_components)
   install(EXPORT troupe_${part}_targets NAMESPACE troupe:: DESTINATION ${troupe_package_dir} COMPONENT dev)
 endforeach()
+
+if(TROUPE_BUILD_COMMAND)
+  install(EXPORT troupe_client_calls_targets NAMESPACE troupe:: DESTINATION ${troupe_package_dir} COMPONENT dev)
+endif()
 
 if(TROUPE_BUILD_PYTHON)
   # Where Debian's own Python looks, whatever its second number; the module fits one only.
@@ -38,7 +46,7 @@ endif()
 # All that installing needs, whatever else this folder builds: scripts/quickstart builds it.
 add_custom_target(troupe_installed DEPENDS troupe_net)
 if(TROUPE_BUILD_COMMAND)
-  add_dependencies(troupe_installed troupe_command troupe_app)
+  add_dependencies(troupe_installed troupe_command troupe_app troupe_client_calls)
 endif()
 if(TROUPE_BUILD_PYTHON)
   add_dependencies(troupe_installed troupe_python)
@@ -88,6 +96,11 @@ set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL runtime dev)
+set(troupe_dev_depends)
+if(TROUPE_BUILD_COMMAND)
+  list(APPEND CPACK_COMPONENTS_ALL client)
+  set(troupe_dev_depends "libtroupe-client (= ${PROJECT_VERSION}), ")
+endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -96,11 +109,15 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME troupe)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "python3 (>= 3.9)") # sweep and compare (python/tools)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Trains models with a company of actors: the troupe command")
+set(CPACK_DEBIAN_CLIENT_PACKAGE_NAME libtroupe-client)
+set(CPACK_DEBIAN_CLIENT_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_CLIENT_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_CLIENT_DESCRIPTION "Takes part in federated training: clients for programs in any language")
 # A static library: who links it links these as well (troupeConfig.cmake looks for them).
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libtroupe-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "libcaf-dev (>= 0.17), libxtensor-dev (>= 0.24), libssl-dev (>= 3), libfmt-dev (>= 9), libxxhash-dev, libspdlog-dev (>= 1.10), libtomlplusplus-dev, zlib1g-dev")
+    "${troupe_dev_depends}libcaf-dev (>= 0.17), libxtensor-dev (>= 0.24), libssl-dev (>= 3), libfmt-dev (>= 9), libxxhash-dev, libspdlog-dev (>= 1.10), libtomlplusplus-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Trains models with a company of actors: headers and library")
 if(TROUPE_BUILD_PYTHON)
   list(APPEND CPACK_COMPONENTS_ALL python)

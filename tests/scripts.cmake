@@ -72,7 +72,7 @@ if(TROUPE_BUILD_COMMAND)
     explain/hangs flight/flight hung_threads impostors keys/key_effects kinds/layers kinds/metrics kinds/own_kinds
     kinds/plateau kinds/rare_classes kinds/start large_model launch missing_nodes model_commands page/page page/timeline
     page_faults:page/faults page_visitors:page/visitors practice/practice predictions:rows/predictions
-    federated/clients federated/nat private_runs:federated/private federated/private_walk replay/replay resume rows/cells rows/columns rows/holdings home_rows:rows/home known_rows:rows/known rows/rows
+    federated/clients federated/hospital federated/nat federated/presence private_runs:federated/private federated/private_walk replay/replay resume rows/cells rows/columns rows/holdings home_rows:rows/home known_rows:rows/known rows/rows
     rows/tables signals speeds ssh_launch status surroundings sweep/sweep table_pipelines:rows/pipelines
     table_splits:rows/splits table_text:rows/text table_weights:rows/weights tls tls_wires tools/comparison
     tools/tools)
@@ -95,6 +95,9 @@ if(TROUPE_BUILD_COMMAND)
     troupe_example_test(documents documents ${troupe})
   endif()
   if(TROUPE_BUILD_EXAMPLES)
+    if(NOT TROUPE_SANITIZE) # which would have to be there before Python
+      troupe_script_tests(federated/client_library)
+    endif()
     troupe_example_test(own_model kinds $<TARGET_FILE:example_own_model> model.hidden= model.kind=quadratic
                         model.rank=3)
     troupe_example_test(own_optimizer kinds $<TARGET_FILE:example_own_optimizer> optimizer.kind=lion

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "data/table/memory_room.hpp"
 #include "data/text/failure.hpp"
 #include "models/base/rounding.hpp"
 
@@ -39,9 +40,6 @@ public:
 /// The argument of an actor's function: the pointer to an actor of this interface with this state.
 template <class Handle, class State>
 using self_pointer = caf::stateful_actor<State, rounds_by_default<typename Handle::base>>*;
-
-/// The reason of an actor that ran out of memory.
-inline constexpr std::string_view memory_shortage = "there is not enough memory";
 
 /// An exception's text, with the actor's current work if its state has `work_in_hand`.
 template <class State>

@@ -354,22 +354,42 @@ std::shared_ptr<const prepared_data> load_data(const job& x, std::function<bool(
   return load_known(x, known_to(x), agree);
 }
 
-// The name of a table alone says that the rows are to have its columns.
-std::shared_ptr<const prepared_data> load_client_rows(const job& x, const std::string& reading) {
-  auto own = x;
-  own.data.table = "the server's table";
-  require_no_problems(problems(own));
-  known_rows known;
-  known.reading = known_reading{reading_of(reading, own.data.table), own.data.table};
-  known.table_sha256 = known.reading.sha256();
+namespace {
+
+/// A client's job: the name of a table alone says that its rows have the table's columns.
+job with_table(const job& x) {
+  auto result = x;
+  result.data.table = "the server's table";
+  require_no_problems(problems(result));
+  return result;
+}
+
+known_rows known_to_server(const job& own, const std::string& reading) {
+  known_rows result;
+  result.reading = known_reading{troupe::reading_of(reading, own.data.table), own.data.table};
+  result.table_sha256 = result.reading.sha256();
+  return result;
+}
+
+/// Says of rows that `read` does not take what to do.
+template <class Read>
+auto read_by_table(const job& x, Read read) {
   try {
-    return load_known(own, known);
+    return read();
   } catch (const failure& error) {
     if (!error.where().empty())
       throw;
     throw failure(error.code(), error.reason(), x.data.file,
                   "the server reads rows by its table: give rows of its columns and classes");
   }
+}
+
+} // namespace
+
+std::shared_ptr<const prepared_data> load_client_rows(const job& x, const std::string& reading) {
+  const auto own = with_table(x);
+  const auto known = known_to_server(own, reading);
+  return read_by_table(x, [&] { return load_known(own, known); });
 }
 
 std::string reading_for_clients(const prepared_data& data) {
@@ -406,6 +426,29 @@ std::shared_ptr<const prepared_data> prepare_given(const job& x, const saved_mod
 }
 
 } // namespace
+
+std::shared_ptr<const prepared_data>
+load_client_rows(const job& x, const std::string& reading,
+                 const std::function<dataset(const dataset& form)>& make) {
+  const auto own = with_table(x);
+  const auto known = known_to_server(own, reading);
+  const auto& form = known.reading.form();
+  auto rows = make(form);
+  return read_by_table(x, [&] {
+    if (rows.feature_count != form.feature_count)
+      throw failure(failure_code::bad_data, "the rows have " + std::to_string(rows.feature_count) +
+                                              " features, and the server's " +
+                                              std::to_string(form.feature_count));
+    if (rows.columns != column_plan{} && rows.columns != form.columns)
+      throw failure(failure_code::bad_data, "the rows' cells were made features in another way");
+    rows.columns = form.columns;
+    require_sound(rows);
+    auto result =
+      prepare_in_memory(own, by_known_form(std::move(rows), {}, known.reading), known.reading);
+    add_known(known, own, result);
+    return std::make_shared<const prepared_data>(std::move(result));
+  });
+}
 
 std::shared_ptr<const prepared_data> prepare_data(const job& x, dataset source,
                                                   const saved_model* from) {

@@ -40,6 +40,12 @@ load_data(const job& x, std::function<bool()> stop_requested = {}, const row_agr
 /// data/training_rows/row_table.hpp). Throws failure as load_data does; bad_data for a text that is none.
 std::shared_ptr<const prepared_data> load_client_rows(const job& x, const std::string& reading);
 
+/// The same of rows that an application has; `make` gives them once it knows the table's form. Columns come in any order,
+/// by their names.
+std::shared_ptr<const prepared_data>
+load_client_rows(const job& x, const std::string& reading,
+                 const std::function<dataset(const dataset& form)>& make);
+
 /// The text for clients: how the rows of this data are read.
 std::string reading_for_clients(const prepared_data& data);
 

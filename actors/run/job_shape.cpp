@@ -1,6 +1,5 @@
 // What a job needs to know of its data: their shape, and whether it can be trained on them.
 
-#include "actors/base/guard.hpp"
 #include "actors/run/job_data.hpp"
 #include "coordinators/job/federated_job.hpp"
 #include "coordinators/job/job_check.hpp"

@@ -10,6 +10,7 @@
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "data/training_rows/row_source.hpp"
+#include "models/base/copy_values.hpp"
 #include "models/base/rounding.hpp"
 #include "models/optimizers/optimizer.hpp"
 
@@ -25,6 +26,9 @@ namespace troupe {
 
 namespace {
 
+/// Of a client: a server takes no more (actors/net/clients/round_sums.cpp).
+constexpr uint64_t rows_max = 1'000'000'000;
+
 constexpr const char* server_job = "the server's job";
 
 /// What a client may say of its file. Other keys would train other rows than a replay knows of.
@@ -32,7 +36,7 @@ constexpr std::array<std::string_view, 10> own_keys{
   "data.format",  "data.target",  "data.header",     "data.separator",  "data.quote",
   "data.decimal", "data.comment", "data.skip_lines", "data.index_base", "data.labels_file"};
 
-job job_of(const std::string& text, const std::string& path, const std::vector<std::string>& sets) {
+job job_of(const std::string& text, const client_source& rows) {
   auto parsed = parse_toml(text);
   if (const auto* problem = std::get_if<toml_problem>(&parsed))
     throw failure(failure_code::mismatch, problem->why, server_job);
@@ -45,15 +49,15 @@ job job_of(const std::string& text, const std::string& path, const std::vector<s
   if (!draft.errors.empty())
     throw failure(failure_code::mismatch, draft.errors.front().why, server_job,
                   "the server's program may be newer than this one");
-  draft.value.data.file = path;
-  for (const auto& set : sets)
+  draft.value.data.file = rows.path;
+  for (const auto& set : rows.sets)
     if (std::ranges::find(own_keys, set.substr(0, set.find('='))) == own_keys.end())
       throw failure(
         failure_code::usage,
         "a client says how its file is written, and nothing else: data.format, target, "
         "header, separator, quote, decimal, comment, skip_lines, index_base, labels_file",
         "--set " + set, "ask whoever runs the server for the rest");
-  draft.apply_sets(sets);
+  draft.apply_sets(rows.sets);
   if (!draft.errors.empty())
     throw job_errors{draft.errors};
   return draft.value;
@@ -62,9 +66,10 @@ job job_of(const std::string& text, const std::string& path, const std::vector<s
 } // namespace
 
 client_model::client_model(const std::string& reading, const std::string& job_text,
-                           const std::string& path, const std::vector<std::string>& sets) {
-  const auto wanted = job_of(job_text, path, sets);
-  data_ = load_client_rows(wanted, reading);
+                           const client_source& rows) {
+  const auto wanted = job_of(job_text, rows);
+  data_ =
+    rows.make ? load_client_rows(wanted, reading, rows.make) : load_client_rows(wanted, reading);
   const auto shape = shape_of(*data_);
   const auto resolved = resolve(wanted, shape, 1);
   const std::shared_ptr<const model> network = make_model(resolved, shape);
@@ -100,14 +105,44 @@ std::optional<computed_update> client_model::train(const order_name& order,
   return result;
 }
 
-void client_training::begin(client_model& model, const order_name& order, const const_buffer& start,
-                            uint32_t key) {
-  cancel();
+client_computation own_computation(const own_training& train, size_t parameter_count) {
+  return [=](const order_name& order, const const_buffer& start,
+             const std::function<bool()>& stop_requested) -> std::optional<computed_update> {
+    const auto own = train({order.round, start.values(), stop_requested});
+    if (stop_requested())
+      return std::nullopt;
+    if (own.values.size() != parameter_count || own.rows == 0 || own.rows > rows_max)
+      throw failure(failure_code::usage,
+                    "the client's own training gave " + std::to_string(own.values.size()) +
+                      " values after " + std::to_string(own.rows) + " rows",
+                    {},
+                    "give " + std::to_string(parameter_count) +
+                      " values, as many as there are parameters, and the number of rows, 1 to " +
+                      std::to_string(rows_max));
+    buffer values{parameter_count};
+    copy_values(own.values, values.values().begin());
+    const const_buffer kept{std::move(values)};
+    return computed_update{
+      order, own.rows, own.loss, own.correct, sha256_hex(std::as_bytes(kept.values())), kept};
+  };
+}
+
+void client_training::begin(const client_computation& compute, const order_name& order,
+                            const const_buffer& start) {
   order_ = order;
+  if (thread_.joinable()) {
+    is_cancelled_ = true;
+    next_ = [=, this] { launch(compute, start); };
+  } else {
+    launch(compute, start);
+  }
+}
+
+void client_training::launch(const client_computation& compute, const const_buffer& start) {
   is_cancelled_ = is_done_ = false;
-  thread_ = std::thread{[this, &model, order, start, key] {
+  thread_ = std::thread{[this, compute, order = *order_, start] {
     try {
-      result_ = model.train(order, start, key, [this] { return is_cancelled_.load(); });
+      result_ = compute(order, start, [this] { return is_cancelled_.load(); });
     } catch (...) {
       problem_ = std::current_exception();
     }
@@ -117,6 +152,7 @@ void client_training::begin(client_model& model, const order_name& order, const 
 }
 
 void client_training::cancel() {
+  next_ = {};
   is_cancelled_ = true;
   if (thread_.joinable())
     thread_.join();
@@ -131,6 +167,12 @@ std::optional<computed_update> client_training::take() {
     return std::nullopt;
   is_done_ = false;
   thread_.join();
+  if (const auto next = std::exchange(next_, {})) { // what comes of the earlier order is for nobody
+    result_.reset();
+    problem_ = {};
+    next();
+    return std::nullopt;
+  }
   order_.reset();
   if (problem_)
     std::rethrow_exception(std::exchange(problem_, {}));

@@ -1,6 +1,7 @@
 #include "app/client/federated_client.hpp"
 
 #include "actors/net/clients/frame_line.hpp"
+#include "actors/net/socket/dial.hpp"
 #include "app/client/client_model.hpp"
 #include "coordinators/links/dial_clock.hpp"
 #include "data/disk/open_file.hpp"
@@ -8,6 +9,7 @@
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
 #include "data/text/shown_text.hpp"
+#include "data/training_rows/row_table.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -34,6 +36,9 @@ constexpr milliseconds answer_time{10s};
 constexpr milliseconds steady_after{10s};
 /// Longer than the server's pings are apart: a server of which nothing is heard is gone.
 constexpr milliseconds silence_max{100s};
+/// No model is larger: what a server says is checked.
+constexpr uint64_t parameters_max = uint64_t{1} << 40;
+constexpr milliseconds patience_max{std::chrono::hours{24 * 10'000}};
 constexpr milliseconds shortest_delay{100};
 constexpr milliseconds longest_delay{60s};
 
@@ -51,7 +56,7 @@ milliseconds with_jitter(moment::duration delay) {
     delay / 2 * (1 + static_cast<double>(random_number() >> 11) * 0x1p-53));
 }
 
-std::string name_for(const client_options& options) {
+std::string name_for(const client_options& options, const client_source& rows) {
   if (!options.name.empty())
     return options.name;
   if (options.tls) {
@@ -60,13 +65,19 @@ std::string name_for(const client_options& options) {
     if (!facts.names.empty())
       return facts.names.front();
   }
-  const auto file = std::filesystem::path{options.data}.filename().string();
+  if (rows.make)
+    return {};
+  const auto file = std::filesystem::path{rows.path}.filename().string();
   return file.substr(0, file.find('.'));
 }
 
-bool is_client_name(const std::string& x) {
-  return !x.empty() && x.size() <= certificate_name_bytes_max &&
-         std::ranges::all_of(x, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+void require_client_name(const std::string& x) {
+  const bool is_one = !x.empty() && x.size() <= certificate_name_bytes_max &&
+                      std::ranges::all_of(x, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+  if (!is_one)
+    throw failure(failure_code::usage,
+                  shown_text(x) + " is no client's name: 1 to 63 letters without spaces", {},
+                  "give one: name of the client's options or settings, --name of the command");
 }
 
 std::string receipt_words(receipt_kind what) {
@@ -89,6 +100,11 @@ std::string receipt_words(receipt_kind what) {
   return "an answer of a newer server";
 }
 
+void require_function(bool is_one) {
+  if (!is_one)
+    throw failure(failure_code::usage, "a client was given an empty function");
+}
+
 failure_code code_of(uint64_t x) {
   for (const auto& [code, name] : name_table<failure_code>::entries)
     if (static_cast<uint64_t>(code) == x)
@@ -102,15 +118,12 @@ class federated_client::conversation {
 public:
   explicit conversation(const client_options& options)
     : options_(options),
+      patience_(std::min(options.patience, patience_max)),
       where_(parse_endpoint(options.server)),
-      name_(name_for(options)),
-      key_(static_cast<uint32_t>(client_key_of(name_))),
       waker_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       training_([this] { wake(); }) {
-    if (!is_client_name(name_))
-      throw failure(failure_code::usage,
-                    shown_text(name_) + " is no client's name: 1 to 63 letters without spaces", {},
-                    "give one: --name ward-north");
+    if (!options.name.empty())
+      require_client_name(options.name);
     if (!waker_)
       throw std::system_error{errno, std::generic_category(), "eventfd"};
     if (options.tls)
@@ -118,6 +131,8 @@ public:
                                 options.server_name.empty() ? where_.host : options.server_name};
   }
 
+  void use(client_source rows, own_training train);
+  client_table table();
   void run();
   void stop() {
     is_stopping_ = true;
@@ -133,61 +148,102 @@ private:
     if (options_.say)
       options_.say(text);
   }
+  void take_part();
   void talk(frame_line& line);
   void pause(moment until);
   void on_frame(frame_line& line, const client_frame& x);
   void on_plan(frame_line& line, const client_frame& x);
+  void follow(const std::string& reading, const std::string& job_text, uint64_t parameter_count);
   void on_order(frame_line& line, const client_frame& x);
   void on_receipt(const client_frame& x);
   void send_update(frame_line& line, const client_frame& x);
   void announce(frame_line& line) const;
 
   client_options options_;
+  milliseconds patience_;
   endpoint where_;
+  client_source rows_;
+  own_training own_training_;
   std::string name_;
-  uint32_t key_;
   owned_socket waker_;
   std::optional<dial_security> security_;
   std::atomic<bool> is_stopping_ = false;
   bool is_over_ = false;
   moment served_{};             ///< when a server said last what to do
   milliseconds asked_delay_{0}; ///< by the server
-  std::string plan_hash_;       ///< of the model's
-  std::unique_ptr<client_model> model_;
+  bool wants_table_ = false;    ///< alone: the client does not take part
+  client_table table_;
+  std::string plan_hash_;             ///< of what is computed; empty: nothing yet
+  std::optional<client_model> model_; ///< none: the application trains
+  client_computation compute_;
   client_training training_; ///< goes before the model
   std::optional<computed_update> computed_;
 };
 
+void federated_client::conversation::use(client_source rows, own_training train) {
+  rows_ = std::move(rows);
+  own_training_ = std::move(train);
+  plan_hash_.clear();
+}
+
+client_table federated_client::conversation::table() {
+  wants_table_ = true;
+  table_ = {};
+  take_part();
+  if (table_.parameter_count == 0 && !is_stopping_)
+    throw failure(failure_code::unavailable, "the run of the server has ended", to_string(where_));
+  return table_;
+}
+
 void federated_client::conversation::run() {
   require_arithmetic();
-  if (std::error_code ignored; !std::filesystem::exists(options_.data, ignored))
-    throw failure(failure_code::missing_input, "there is no such file", options_.data,
+  if (rows_.path.empty() && !own_training_)
+    throw failure(failure_code::usage, "the client has neither rows nor a training of its own", {},
+                  "call use_file, use_rows or train_by before run");
+  if (std::error_code ignored;
+      !rows_.make && !own_training_ && !std::filesystem::exists(rows_.path, ignored))
+    throw failure(failure_code::missing_input, "there is no such file", rows_.path,
                   "name the file of the client's rows: --data FILE");
+  wants_table_ = false;
+  struct until_here {
+    client_training& training;
+    ~until_here() { training.cancel(); } // the application may take back what its training uses
+  } const ends{training_};
+  take_part();
+}
+
+void federated_client::conversation::take_part() {
+  require_client_name(name_ = name_for(options_, rows_));
+  is_over_ = false;
+  asked_delay_ = 0ms;
   dial_clock clock{shortest_delay, longest_delay};
   served_ = clock_now();
   while (!is_stopping_ && !is_over_) {
     std::string problem;
     const auto begun = clock_now();
+    std::optional<frame_line> line;
     try {
-      frame_line line{dial(where_, server_of_run, answer_time, security_), false};
-      talk(line);
-      problem = line.problem();
-      if (clock_now() - begun >= steady_after)
-        clock.on_opened();
+      line.emplace(dial(where_, server_of_run, answer_time, security_), false);
     } catch (const failure& error) {
       const bool is_away = error.code() == failure_code::unavailable ||
-                           (model_ && error.code() == failure_code::missing_input);
-      if (!is_away || is_over_ || clock_now() - served_ >= options_.patience)
+                           (!plan_hash_.empty() && error.code() == failure_code::missing_input);
+      if (!is_away || is_over_ || clock_now() - served_ >= patience_)
         throw;
       problem = error.reason();
+    }
+    if (line) {
+      talk(*line);
+      problem = line->problem();
+      if (clock_now() - begun >= steady_after)
+        clock.on_opened();
     }
     if (is_stopping_ || is_over_)
       return;
     const auto now = clock_now();
-    if (now - served_ >= options_.patience)
+    if (now - served_ >= patience_)
       server_of_run.throw_silent(where_, problem);
     if (!problem.empty() && !clock.failing_since())
-      say((model_ ? "lost the server, and dials again: " : "dials again: ") + problem);
+      say((plan_hash_.empty() ? "dials again: " : "lost the server, and dials again: ") + problem);
     clock.on_failed(now);
     pause(now + std::max(std::exchange(asked_delay_, 0ms), with_jitter(*clock.due() - now)));
   }
@@ -207,7 +263,8 @@ void federated_client::conversation::pause(moment until) {
 }
 
 void federated_client::conversation::talk(frame_line& line) {
-  line.send({client_frame_kind::report, {client_protocol_number}, {name_, plan_hash_}});
+  const auto known = wants_table_ ? std::string{} : plan_hash_;
+  line.send({client_frame_kind::report, {client_protocol_number}, {name_, known}});
   auto heard = clock_now();
   uint64_t moved = 0;     // bytes, both ways
   bool is_served = false; // it was told what to do
@@ -273,32 +330,57 @@ void federated_client::conversation::on_plan(frame_line& line, const client_fram
                     " of the clients' protocol, this client version " +
                     std::to_string(client_protocol_number),
                   to_string(where_));
+  if (x.numbers[1] == 0 || x.numbers[1] > parameters_max)
+    throw failure(failure_code::mismatch,
+                  "the server's model has " + std::to_string(x.numbers[1]) + " parameters",
+                  to_string(where_), "use the program of one version");
   const auto& [reading, job_text] = x.texts;
-  const auto both = reading + job_text;
-  if (!both.empty()) {
-    training_.cancel();
-    computed_.reset();
-    model_ = std::make_unique<client_model>(reading, job_text, options_.data, options_.sets);
-    plan_hash_ = sha256_hex(std::as_bytes(std::span{both}));
-    say(name_ + " is here with " + std::to_string(model_->row_count()) + " rows");
+  if (wants_table_) {
+    table_ = {x.numbers[1], reading_of(reading, to_string(where_)).form};
+    is_over_ = true;
+    return;
   }
-  if (!model_ || model_->parameter_count() != x.numbers[1])
+  if (!reading.empty() || !job_text.empty())
+    follow(reading, job_text, x.numbers[1]);
+  if (plan_hash_.empty() || (model_ && model_->parameter_count() != x.numbers[1]))
     throw failure(failure_code::mismatch,
                   "the server's model has " + std::to_string(x.numbers[1]) +
                     " parameters, and this program's another number",
                   to_string(where_), "use the program of one version");
-  line.set_value_count(model_->parameter_count());
+  line.set_value_count(x.numbers[1]);
   line.send({client_frame_kind::here});
+}
+
+void federated_client::conversation::follow(const std::string& reading, const std::string& job_text,
+                                            uint64_t parameter_count) {
+  training_.cancel();
+  computed_.reset();
+  plan_hash_.clear();
+  if (own_training_) {
+    model_.reset();
+    compute_ = own_computation(own_training_, parameter_count);
+    say(name_ + " is here with a training of its own");
+  } else {
+    model_.emplace(reading, job_text, rows_);
+    compute_ = [this, key = static_cast<uint32_t>(client_key_of(name_))](
+                 const order_name& order, const const_buffer& start,
+                 const std::function<bool()>& stop) {
+      return model_->train(order, start, key, stop);
+    };
+    say(name_ + " is here with " + std::to_string(model_->row_count()) + " rows");
+  }
+  const auto both = reading + job_text;
+  plan_hash_ = sha256_hex(std::as_bytes(std::span{both}));
 }
 
 void federated_client::conversation::on_order(frame_line& line, const client_frame& x) {
   const order_name order{x.numbers[0], x.numbers[1]};
-  if (!model_ || training_.order() == order)
+  if (plan_hash_.empty() || training_.order() == order)
     return;
   if (computed_ && computed_->order == order)
     return announce(line);
   computed_.reset();
-  training_.begin(*model_, order, x.values, key_);
+  training_.begin(compute_, order, x.values);
 }
 
 void federated_client::conversation::announce(frame_line& line) const {
@@ -327,6 +409,28 @@ federated_client::federated_client(const client_options& options)
   : conversation_(std::make_unique<conversation>(options)) {}
 
 federated_client::~federated_client() = default;
+
+void federated_client::use_file(const std::string& path, std::vector<std::string> sets) {
+  conversation_->use({path, std::move(sets), {}}, {});
+}
+
+void federated_client::use_rows(row_maker make) {
+  require_function(make != nullptr);
+  conversation_->use({"the application's rows", {}, std::move(make)}, {});
+}
+
+void federated_client::use_rows(dataset rows) {
+  use_rows([rows = std::move(rows)](const dataset&) { return rows; });
+}
+
+void federated_client::train_by(own_training train) {
+  require_function(train != nullptr);
+  conversation_->use({}, std::move(train));
+}
+
+client_table federated_client::table() {
+  return conversation_->table();
+}
 
 void federated_client::run() {
   conversation_->run();

@@ -7,32 +7,20 @@
 //
 // What leaves the machine: the client's name, that it is here, its model after a round's steps, with the number of its
 // rows, its mean loss and its right rows; a digest of these. Nothing else, and no size depends on the rows.
+//
+//   troupe::federated_client client{{.server = "hub:7000", .name = "ward-3"}};
+//   client.use_file("ward.csv");                    // or use_rows, or train_by
+//   client.run();
 
 #pragma once
 
-#include "actors/net/socket/dial.hpp"
-#include "coordinators/base/moment.hpp"
-#include "data/identity/certificate.hpp"
+#include "app/client/client_options.hpp"
 
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace troupe {
-
-struct client_options {
-  std::string server; ///< "host:port"
-  std::string data;   ///< path of its rows
-  /// How the file is written: "data.separator=;". Other keys are the server's to say.
-  std::vector<std::string> sets;
-  std::string name;             ///< empty: the certificate's, else what the file is called
-  std::optional<tls_files> tls; ///< nothing: the connection is plain
-  std::string server_name;      ///< that the server's certificate proves; empty: the server's host
-  milliseconds patience{3'600'000};            ///< without a server, before it gives up
-  std::function<void(const std::string&)> say; ///< of news for people; empty: nobody listens
-};
 
 class federated_client {
 public:
@@ -42,13 +30,29 @@ public:
   federated_client(const federated_client&) = delete;
   federated_client& operator=(const federated_client&) = delete;
 
+  // One of three, before `run`; the last call counts.
+
+  /// The client's rows are in this file. `sets` say how it is written: "data.separator=;". Other keys are the server's to
+  /// say.
+  void use_file(const std::string& path, std::vector<std::string> sets = {});
+  /// The client's rows are the application's: their columns may come in any order, by `feature_names`, and they may lack
+  /// classes of the table.
+  void use_rows(row_maker make);
+  void use_rows(dataset rows);
+  /// The application trains, on rows that nobody else knows of: such a run has no replay.
+  void train_by(own_training train);
+
+  /// Asks the server how rows are read. Blocks and throws as `run` does. Needs a name, of the options or the certificate.
+  client_table table();
+
   /// Takes part until the server says that it is over, or `stop` is called. Blocks; training runs on a thread of its own.
   /// Throws failure: with the server's code and reason when it refuses the client or the run failed; unavailable when no
   /// server was there for as long as `patience`; bad_data for rows that are not as the server reads them; mismatch for
-  /// another protocol or model.
+  /// another protocol or model; usage without rows or training; what the application's functions throw.
   void run();
 
-  /// From any thread, and from a handler of a signal: `run` returns soon.
+  /// From any thread, and from a handler of a signal: `run` and `table` return soon, at once if they are yet to begin;
+  /// `run` waits for a training of the application's own to return. The table is then empty (P = 0).
   void stop();
 
 private:

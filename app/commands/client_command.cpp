@@ -18,8 +18,6 @@ int client_command(const client_arguments& arguments) {
   watch_stop_signals();
   client_options options;
   options.server = arguments.server;
-  options.data = arguments.data;
-  options.sets = arguments.sets;
   options.name = arguments.name;
   options.server_name = arguments.server_name;
   options.patience = std::chrono::seconds{arguments.patience};
@@ -28,6 +26,7 @@ int client_command(const client_arguments& arguments) {
   if (!arguments.quiet)
     options.say = [](const std::string& text) { print_message(text + '\n'); };
   federated_client client{options};
+  client.use_file(arguments.data, arguments.sets);
   std::jthread watch{[&](const std::stop_token& ended) {
     while (!ended.stop_requested() && stop_signal() == 0)
       std::this_thread::sleep_for(signal_poll_interval);

@@ -5,8 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace troupe {
+
+/// Why something ended that ran out of memory.
+inline constexpr std::string_view memory_shortage = "there is not enough memory";
 
 /// Where the kernel tells of it; others for tests.
 struct memory_sources {

@@ -46,7 +46,7 @@ mentions=$("$source/tests/scripts/package/mentions.py" prefix "$source" "$build"
   fail "these installed files name the source or build folder: $mentions"
 [ -x prefix/bin/troupe ] || fail "the command was not installed"
 # Headers name each other in the form they are installed in, and none is there for tests alone.
-(cd "$source/include" && find troupe -name '*.hpp') | while read -r header; do
+(cd "$source/include" && find troupe -name '*.h*') | while read -r header; do
   [ -f "prefix/include/$header" ] || fail "$header was not installed"
 done
 ! grep -rn '^#include "' prefix/include/troupe || fail "an installed header includes by a path of the project"
@@ -63,6 +63,8 @@ cmake --build built
 built/consumer > first
 built/consumer > second
 built/core_consumer > line
+built/client_consumer > clients
+built/c_consumer >> clients
 printf '[data]\nsynthetic = "regression"\n[optimizer]\nkind = "plain"\n' > own.toml
 built/own_command train own.toml --json --quiet > own
 END
@@ -93,5 +95,6 @@ fi
 grep -Eqx 'troupe [0-9.]+ [0-9a-f]{64}' first || fail "unexpected output: $(cat first)"
 grep -q '"parameters_sha256":"[0-9a-f]' own || fail "unexpected output: $(cat own)"
 [ "$(cat line)" = "3 1" ] || fail "the application without actors found $(cat line)"
+[ "$(paste -sd " " clients)" = "69 69" ] || fail "clients without a server ended with $(cat clients)"
 cmp first second || fail "two runs gave two results"
 echo "the application trained: $(cat first)"

@@ -49,6 +49,15 @@ for library in libcaf-dev libxtensor-dev libssl-dev libfmt-dev libspdlog-dev lib
   dpkg-deb -f "$dev" Depends | grep -q "$library" || fail "libtroupe-dev does not depend on $library"
 done
 
+# A program in any language needs the client's library, and nothing of actors or Python.
+client=$(echo packages/libtroupe-client_*.deb)
+[ -f "$client" ] || fail "the client's package is missing: $(ls packages)"
+! dpkg-deb -f "$client" Depends | grep -Eq 'caf|python|spdlog|-dev' || fail "libtroupe-client depends on $(dpkg-deb -f "$client" Depends)"
+dpkg-deb -x "$client" client
+python3 -c "import ctypes, glob
+ctypes.CDLL(*glob.glob('client/usr/lib/**/libtroupe_client.so.1', recursive=True)).troupe_client_calls(1)" ||
+  fail "the packed library of clients does not load"
+
 dpkg-deb -x "$runtime" root
 [ ! -e root/usr/include ] || fail "the command's package has headers"
 for file in bin/troupe share/man/man1/troupe.1 share/bash-completion/completions/troupe \
@@ -67,6 +76,7 @@ mentions=$("$source/tests/scripts/package/mentions.py" root "$source" "$build") 
 echo "$(dpkg-deb -f "$runtime" Package Version Installed-Size | tr '\n' ' ')"
 [ "${3:-}" = consumer ] || exit 0
 
+dpkg-deb -x "$client" root
 cp -r "$source/tests/consumer" application
 {
   cmake -S application -B built -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$scratch/root/usr"
