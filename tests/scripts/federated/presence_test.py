@@ -14,6 +14,10 @@ from command import main
 from patience import wait_until
 from served_page import Served
 
+PRIVATE = ("federated.sampling=poisson", "federated.clients=5", "federated.cohort=3", "federated.min_count=1",
+           "federated.over_selection=0", "merge.weighting=equal", "privacy.clip_norm=0.5", "privacy.noise_multiplier=0.1",
+           "privacy.delta=1e-3", "privacy.key_file=run.key")
+
 
 class Presence(ClientRuns):
     def watched(self, *keys):
@@ -80,10 +84,7 @@ class Presence(ClientRuns):
         self.assertTrue(any("site-1, site-3 dropped out" in x["text"] for x in events))
 
     def test_of_a_private_run_only_who_is_here(self):
-        served = self.watched("federated.sampling=poisson", "federated.clients=5", "federated.cohort=3", "federated.min_count=1",
-                              "federated.over_selection=0", "merge.weighting=equal", "privacy.clip_norm=0.5",
-                              "privacy.noise_multiplier=0.1", "privacy.delta=1e-3", "privacy.key_file=run.key",
-                              "federated.rounds=1000000")
+        served = self.watched(*PRIVATE, "federated.rounds=1000000")
         for i in range(5):
             self.client(i, "--quiet")
         wait_until(lambda: self.shown(served).get("here") == 5 and served.step() > 20)
@@ -95,11 +96,15 @@ class Presence(ClientRuns):
         self.assertNotIn("dropped out", served.said)
 
     def test_a_private_round_to_which_nobody_comes_has_an_end(self):
-        server = self.serve("federated.sampling=poisson", "federated.clients=5", "federated.cohort=3", "federated.min_count=1",
-                            "federated.over_selection=0", "merge.weighting=equal", "privacy.clip_norm=0.5", "privacy.noise_multiplier=0.1",
-                            "privacy.delta=1e-3", "privacy.key_file=run.key", "federated.round_time=1")
+        server = self.serve(*PRIVATE, "federated.round_time=1")
         out, said = self.ended(server, 69)
         self.assertIn("no client came", out + said)
+
+    def test_a_private_run_that_is_stopped_before_anybody_came_has_released_nothing(self):
+        server = self.serve(*PRIVATE, "federated.round_time=100000")
+        wait_until(lambda: (self.folder / "runs" / "job" / "events.jsonl").exists())
+        server.send_signal(signal.SIGINT)
+        self.assertEqual(self.result(server, 130)["privacy"]["releases"], 0)
 
 
 if __name__ == "__main__":
