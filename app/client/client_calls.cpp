@@ -135,7 +135,8 @@ const char* table(troupe_client* client) {
 int file(troupe_client* client, const char* path, const char* sets) {
   return attempt(client, [&](troupe_client& x) {
     if (!path)
-      throw failure(failure_code::usage, "there is no path");
+      throw failure(failure_code::usage, "there is no path", {},
+                    "file(client, \"rows.csv\", NULL)");
     std::vector<std::string> lines;
     std::istringstream text{sets ? sets : ""};
     for (std::string line; std::getline(text, line);)
@@ -207,7 +208,7 @@ int stop_of(const troupe_order* order) {
 int trainer(troupe_client* client, troupe_trainer train, void* context) {
   return attempt(client, [&](troupe_client& x) {
     if (!train)
-      throw failure(failure_code::usage, "there is no trainer");
+      throw failure(failure_code::usage, "there is no trainer", {}, "give a function");
     x.client->train_by([=](const own_order& own) {
       asked_order order{{own.round, own.start.size(), own.start.data(), stop_of}, &own};
       own_update result;

@@ -36,8 +36,9 @@ constexpr milliseconds answer_time{10s};
 constexpr milliseconds steady_after{10s};
 /// Longer than the server's pings are apart: a server of which nothing is heard is gone.
 constexpr milliseconds silence_max{100s};
-/// No model is larger: what a server says is checked.
+/// What a server says is checked: no model is larger.
 constexpr uint64_t parameters_max = uint64_t{1} << 40;
+/// So long is for ever, and sums of it do not overflow.
 constexpr milliseconds patience_max{std::chrono::hours{24 * 10'000}};
 constexpr milliseconds shortest_delay{100};
 constexpr milliseconds longest_delay{60s};
@@ -102,7 +103,8 @@ std::string receipt_words(receipt_kind what) {
 
 void require_function(bool is_one) {
   if (!is_one)
-    throw failure(failure_code::usage, "a client was given an empty function");
+    throw failure(failure_code::usage, "a client was given an empty function", {},
+                  "give one that makes rows, or that trains");
 }
 
 failure_code code_of(uint64_t x) {

@@ -222,7 +222,8 @@ closed_round federated_rounds::close_privately() const {
   result.record.round = round_ + 1;
   result.record.is_void = is_beyond_range() || cohort_->has_no_draw;
   if (cohort_->is_in_vain)
-    result.problem = "no client came while ten rounds could have been";
+    result.problem =
+      "no client came in ten times federated.round_time: do they reach federated.listen?";
   return result;
 }
 
