@@ -131,6 +131,17 @@ class ClientRuns(CommandTest):
         return self.launch("train", job, "--json", "--quiet", *more,
                            *sets_of((f"federated.listen=127.0.0.1:{self.port}", *keys)))
 
+    def serving(self, *keys):
+        """A server that hears its clients: also those without any patience."""
+        server = self.serve(*keys)
+
+        def heard():
+            with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", self.port)):
+                return True
+
+        wait_until(heard, lambda: "the server does not listen")
+        return server
+
     def client(self, i, *more, file=None, patience=30):
         return self.launch("client", f"127.0.0.1:{self.port}", "--patience", patience, "--data",
                            file or f"clients/{self.name(i)}.csv", *more)

@@ -288,8 +288,7 @@ class Refusals(ClientRuns):
                             (("training.class_weights=balanced",), "training.class_weights")):
             _, said = self.ended(self.serve(*keys), 78)
             self.assertIn(words, said)
-        server = self.serve()
-        wait_until(lambda: (self.folder / "runs" / "job").exists())
+        server = self.serving()
         _, said = self.ended(self.client(0, *sets_of(("model.kind=neural-network",))), 2)
         self.assertIn("--set model.kind", said)
         _, said = self.ended(self.client(0, *sets_of(("data.test_fraction=0.5",))), 2)
@@ -304,8 +303,7 @@ class Refusals(ClientRuns):
         self.assertIn("is no client's name", said)
 
     def test_a_port_in_use(self):
-        server = self.serve()
-        wait_until(lambda: (self.folder / "runs" / "job").exists())
+        server = self.serving()
         other = self.serve("output.directory=other")
         self.assertIn("the port is in use", self.ended(other, 73)[1])
         self.kill(server)
@@ -327,8 +325,7 @@ class Secured(ClientRuns):
         return self.client(i, "--ca", "ca.pem", "--certificate", f"{name}.pem", "--key", f"{name}.key", *more)
 
     def test_names_are_proven(self):
-        server = self.serve(*self.keys)
-        wait_until(lambda: (self.folder / "runs" / "job").exists())
+        server = self.serving(*self.keys)
         for client, code, words in (
                 (self.secured(3), 77, "on its list of clients that it refuses"),
                 (self.secured(4, "visitor"), 77, "admits clients called site-*, not visitor"),
@@ -347,8 +344,7 @@ class Secured(ClientRuns):
         self.expect_replay(result)
 
     def test_a_server_that_is_not_secured_is_not_believed(self):
-        server = self.serve()
-        wait_until(lambda: (self.folder / "runs" / "job").exists())
+        server = self.serving()
         self.assertIn("does not secure its connections", self.ended(self.secured(0), 77)[1])
         self.kill(server)
 
