@@ -20,7 +20,7 @@ enum class failure_code : uint8_t {
   unavailable = 69,   ///< a peer that cannot be reached
   internal = 70,      ///< a broken promise of our own: please report
   cannot_create = 73, ///< an output that may not be written: it exists, or its folder does not
-  io_error = 74,      ///< the disk is full or failed
+  io_error = 74,      ///< the disk is full or failed, or a device that computes
   mismatch = 76,      ///< version, job or arithmetic differ
   no_permission = 77, ///< authentication or file permission
   bad_job = 78,       ///< a job that cannot be trained

@@ -74,11 +74,16 @@ buffer::buffer(size_t size) : buffer_handle(detail::buffer_storage::make(size, n
 }
 
 const_buffer const_buffer::lent(std::span<const float> values, std::shared_ptr<const void> lender) {
+  // Read only, as this handle.
+  return buffer::lent({const_cast<float*>(values.data()), values.size()}, std::move(lender));
+}
+
+buffer buffer::lent(std::span<float> values, std::shared_ptr<const void> lender) {
   auto storage = std::make_unique<detail::buffer_storage>();
   storage->size = values.size();
-  storage->data = const_cast<float*>(values.data()); // read only, as this handle
+  storage->data = values.data();
   storage->lender = std::move(lender);
-  return const_buffer{storage.release()};
+  return buffer{storage.release()};
 }
 
 buffer_pool::buffer_pool(size_t size) : core_(std::make_shared<detail::pool_core>()) {

@@ -94,6 +94,9 @@ public:
   /// A buffer of `size` zeros that belongs to no pool.
   explicit buffer(size_t size);
 
+  /// Values in another owner's memory: `lender` keeps them, and goes with the last handle, on any thread.
+  static buffer lent(std::span<float> values, std::shared_ptr<const void> lender);
+
   std::span<float> values() const noexcept { return {data(), size()}; }
 
 private:
@@ -137,16 +140,26 @@ private:
   std::shared_ptr<detail::pool_core> core_;
 };
 
+/// Memory of another kind than the processor's (models/device/).
+class buffer_source {
+public:
+  virtual ~buffer_source() = default;
+  virtual buffer make_buffer(size_t size) = 0;
+};
+
 /// Scratch memory of one thread, or of one batch that is under way: numbered slots that only ever grow,
 /// so that after the first step nothing is allocated.
 class workspace {
 public:
+  workspace() = default;
+  explicit workspace(std::shared_ptr<buffer_source> source) : source_(std::move(source)) {}
+
   /// Slot `index` with room for `size` floats; its contents are those of its last use.
   std::span<float> slot(size_t index, size_t size) {
     if (slots_.size() <= index)
       slots_.resize(index + 1);
     if (slots_[index].size() < size)
-      slots_[index] = buffer{size};
+      slots_[index] = source_ ? source_->make_buffer(size) : buffer{size};
     return slots_[index].values().first(size);
   }
 
@@ -157,8 +170,28 @@ public:
     return result;
   }
 
+  /// Memory of the processor beside it; itself, unless it is a device's.
+  workspace& of_processor() {
+    if (!source_)
+      return *this;
+    if (!beside_)
+      beside_ = std::make_shared<workspace>();
+    return *beside_;
+  }
+
+  /// What a model keeps with this memory for the next call (models/device/device_place.hpp).
+  std::shared_ptr<void>& kept_by_model() { return kept_; }
+  /// A caller's number for the parameters that its next calls read: those of one number that lie in one place are the
+  /// same, so that a device gets them once. 0: nothing is known of them.
+  void set_version(uint64_t number) { version_ = number; }
+  uint64_t version() const { return version_; }
+
 private:
   std::vector<buffer> slots_;
+  std::shared_ptr<buffer_source> source_; ///< null: the processor
+  std::shared_ptr<workspace> beside_;
+  std::shared_ptr<void> kept_;
+  uint64_t version_ = 0;
 };
 
 // Float view: a span of float32 values together with the buffer it lies in, so that the values live

@@ -7,21 +7,25 @@
 // There is one product a row and head, on the columns where they lie.
 
 #include "models/base/multiversion.hpp"
+#include "models/device/device_queue.hpp"
 #include "models/layers/dense.hpp"
 #include "models/layers/layer_options.hpp"
 #include "models/math/elementary.hpp"
 #include "models/math/lanes.hpp"
+#include "models/math/moves.hpp"
 #include "models/math/products.hpp"
 #include "models/segments/layer_cuts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 
 namespace troupe {
 
 namespace {
 
-using products::matrix_of, products::multiply, products::result_of;
+using products::matrix_of, products::multiply_each, products::result_of;
 
 /// The softmax of `factor` times the line; factor > 0.
 TROUPE_MULTIVERSION void soften(float* __restrict line, size_t count, float factor) {
@@ -41,6 +45,29 @@ TROUPE_MULTIVERSION void derive_softmax(const float* __restrict a, float* __rest
   const auto sum = lane_sum<float>(count, [=](size_t i) { return a[i] * da[i]; });
   for (size_t i = 0; i < count; ++i)
     da[i] = factor * (a[i] * (da[i] - sum));
+}
+
+/// Softens lines of `length` values each, `length` of them a head.
+void soften_lines(std::span<float> lines, size_t length, bool is_causal, float factor) {
+  const auto count = lines.size() / length;
+  if (auto* const device = device_of(lines))
+    return device->run("soften", count, {lines, length, uint64_t{is_causal}, factor});
+  for (size_t i = 0; i < count; ++i) {
+    const auto line = lines.subspan(i * length, length);
+    const auto seen = is_causal ? i % length + 1 : length;
+    soften(line.data(), seen, factor);
+    std::ranges::fill(line.subspan(seen), 0.0f);
+  }
+}
+
+/// Of all lines: their softmaxes and their derivatives.
+void derive_lines(std::span<const float> lines, std::span<float> derivative, size_t length,
+                  float factor) {
+  const auto count = lines.size() / length;
+  if (auto* const device = device_of(derivative))
+    return device->run("derive_softmax", count, {lines, derivative, length, factor});
+  for (size_t i = 0; i < count; ++i)
+    derive_softmax(lines.data() + i * length, derivative.data() + i * length, length, factor);
 }
 
 /// Of some heads, in all or as a part of a layer with more.
@@ -75,6 +102,10 @@ public:
     kept_size_ = length_ * 4 * x.inner() + x.heads * length_ * length_;
   }
 
+  bool runs_on_devices() const override { return true; }
+  uint64_t device_scratch(size_t rows) const override {
+    return rows * uint64_t{length_} * (x_.heads * length_ + 2 * x_.inner());
+  }
   uint64_t multiply_adds() const override {
     return uint64_t{length_} * x_.inner() * (4 * x_.width + 2 * length_);
   }
@@ -104,16 +135,14 @@ public:
                std::span<float> y) const override {
     const auto kept = parts_of(call);
     in_.forward(call.parameters.first(in_.parameter_count()), x, kept.qkv);
-    for_each_head(kept, call.rows.row_count, [&](const one_head& at) {
-      multiply(of_own(at, query), of_own(at, key).transposed(),
-               result_of(at.weights, length_, length_));
-      for (size_t i = 0; i < length_; ++i) {
-        const auto seen = x_.is_causal ? i + 1 : length_;
-        soften(at.weights + i * length_, seen, scale_);
-        std::fill(at.weights + i * length_ + seen, at.weights + (i + 1) * length_, 0.0f);
-      }
-      multiply(matrix_of(at.weights, length_, length_), of_own(at, value),
-               {at.context, length_, head_width_, inner_});
+    for_each_group(kept, call.rows.row_count, [&](const head_group& at) {
+      multiply_each(of_own(at, query), of_own(at, key).transposed(),
+                    result_of(at.weights, length_, length_),
+                    repeated(at, own_steps(), own_steps(), weight_steps()));
+      soften_lines({at.weights, at.count() * length_ * length_}, length_, x_.is_causal, scale_);
+      multiply_each(matrix_of(at.weights, length_, length_), of_own(at, value),
+                    {at.context, length_, head_width_, inner_},
+                    repeated(at, weight_steps(), own_steps(), context_steps()));
     });
     out_.forward(call.parameters.subspan(in_.parameter_count()), kept.context, y);
   }
@@ -125,20 +154,25 @@ public:
     const auto d_context = call.scratch(0, kept.context.size());
     out_.backward(call.parameters.subspan(in_.parameter_count()), dy, d_context);
     kept.context = d_context;
-    const auto d_weights = call.scratch(1, length_ * length_);
-    const auto d_query = call.scratch(2, length_ * head_width_);
-    for_each_head(kept, call.rows.row_count, [&](const one_head& at) {
+    for_each_group(kept, call.rows.row_count, [&](const head_group& at) {
+      const auto width = at.heads * head_width_;
+      const auto d_weights = call.scratch(1, at.count() * length_ * length_);
+      const auto d_query = call.scratch(2, at.rows * length_ * width);
       const products::matrix_view d_head{at.context, length_, head_width_, inner_};
-      multiply(d_head, of_own(at, value).transposed(),
-               result_of(d_weights.data(), length_, length_));
-      multiply(matrix_of(at.weights, length_, length_).transposed(), d_head, own(at, value));
-      for (size_t i = 0; i < length_; ++i)
-        derive_softmax(at.weights + i * length_, d_weights.data() + i * length_, length_, scale_);
+      multiply_each(d_head, of_own(at, value).transposed(),
+                    result_of(d_weights.data(), length_, length_),
+                    repeated(at, context_steps(), own_steps(), weight_steps()));
+      multiply_each(matrix_of(at.weights, length_, length_).transposed(), d_head, own(at, value),
+                    repeated(at, weight_steps(), context_steps(), own_steps()));
+      derive_lines({at.weights, d_weights.size()}, d_weights, length_, scale_);
       const auto d_scores = matrix_of(d_weights.data(), length_, length_);
-      multiply(d_scores, of_own(at, key), result_of(d_query.data(), length_, head_width_));
-      multiply(d_scores.transposed(), of_own(at, query), own(at, key));
-      for (size_t i = 0; i < length_; ++i)
-        std::copy_n(d_query.data() + i * head_width_, head_width_, at.own + i * 3 * inner_);
+      multiply_each(d_scores, of_own(at, key), {d_query.data(), length_, head_width_, width},
+                    repeated(at, weight_steps(), own_steps(), {length_ * width, head_width_}));
+      multiply_each(d_scores.transposed(), of_own(at, query), own(at, key),
+                    repeated(at, weight_steps(), own_steps(), own_steps()));
+      const auto lines = at.rows * length_;
+      copy_columns({d_query, width, 0}, {{at.own, (lines - 1) * 3 * inner_ + width}, 3 * inner_, 0},
+                   width, lines);
     });
     if (!dx.empty())
       in_.backward(call.parameters.first(in_.parameter_count()), kept.qkv, dx);
@@ -158,19 +192,35 @@ private:
     std::span<float> weights; ///< R x H x L x L
   };
 
-  struct one_head {
+  /// Heads of some rows; these are places of the first one's.
+  struct head_group {
     float* own;     ///< Q of the head within qkv; K and V are H h and 2 H h further
     float* context; ///< L lines, H h apart
     float* weights; ///< L x L
+    size_t rows;
+    size_t heads;
+
+    size_t count() const { return rows * heads; }
   };
+
+  using steps = std::array<size_t, 2>; ///< from row to row, from head to head
+
+  steps own_steps() const { return {3 * inner_size(), head_width_}; }
+  steps context_steps() const { return {inner_size(), head_width_}; }
+  steps weight_steps() const { return {x_.heads * length_ * length_, length_ * length_}; }
+
+  static products::repetition repeated(const head_group& at, const steps& a, const steps& b,
+                                       const steps& out) {
+    return {at.rows, at.heads, a, b, out};
+  }
 
   enum which_part { query, key, value };
 
-  products::result_view own(const one_head& at, which_part which) const {
+  products::result_view own(const head_group& at, which_part which) const {
     return {at.own + which * inner_, length_, head_width_, 3 * inner_};
   }
 
-  products::matrix_view of_own(const one_head& at, which_part which) const {
+  products::matrix_view of_own(const head_group& at, which_part which) const {
     return {at.own + which * inner_, length_, head_width_, 3 * inner_};
   }
 
@@ -180,13 +230,17 @@ private:
             call.kept.subspan(4 * values)};
   }
 
+  /// Head by head on a processor, which has each in its cache; on a device all at once.
   template <class Use>
-  void for_each_head(const kept_parts& kept, size_t row_count, const Use& use) const {
+  void for_each_group(const kept_parts& kept, size_t row_count, const Use& use) const {
+    if (row_count > 0 && device_of(kept.qkv))
+      return use(
+        head_group{kept.qkv.data(), kept.context.data(), kept.weights.data(), row_count, x_.heads});
     for (size_t row = 0; row < row_count; ++row)
       for (size_t head = 0; head < x_.heads; ++head)
-        use(one_head{kept.qkv.data() + row * 3 * inner_size() + head * head_width_,
-                     kept.context.data() + row * inner_size() + head * head_width_,
-                     kept.weights.data() + (row * x_.heads + head) * length_ * length_});
+        use(head_group{kept.qkv.data() + row * 3 * inner_size() + head * head_width_,
+                       kept.context.data() + row * inner_size() + head * head_width_,
+                       kept.weights.data() + (row * x_.heads + head) * length_ * length_, 1, 1});
   }
 
   size_t inner_size() const { return length_ * inner_; }

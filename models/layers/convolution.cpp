@@ -4,9 +4,10 @@
 // Rows come in groups whose patches stay in a cache; their number follows from shapes and R alone.
 // Gradients of groups are added in row order, derivatives of patches in the order of row, position, line.
 
-#include "models/base/copy_values.hpp"
+#include "models/device/device_queue.hpp"
 #include "models/layers/dense.hpp"
 #include "models/layers/layer_options.hpp"
+#include "models/math/moves.hpp"
 #include "models/math/products.hpp"
 
 #include <algorithm>
@@ -71,6 +72,7 @@ public:
       kept_size_ = output_size();
   }
 
+  bool runs_on_devices() const override { return true; }
   uint64_t multiply_adds() const override { return uint64_t{output_size()} * does_.inputs; }
 
   void forward(const layer_call& call, std::span<const float> x,
@@ -101,10 +103,7 @@ public:
       }
       const auto patches = call.scratch(0, count * positions_ * does_.inputs);
       does_.backward(call.parameters, some, patches);
-      std::ranges::fill(place, 0.0f);
-      for (size_t i = 0; i < count; ++i)
-        add_patches(patches.data() + i * positions_ * does_.inputs,
-                    place.data() + i * input_size());
+      add_patches(patches, place);
     }
   }
 
@@ -113,7 +112,7 @@ public:
     const auto per_row = positions_ * does_.outputs;
     const auto weight = does_.outputs * does_.inputs;
     if (call.rows.row_count == 0)
-      std::ranges::fill(out, 0.0f);
+      fill_values(out, 0);
     for_each_group(call, x, [&](size_t first, size_t rows, std::span<const float> patches) {
       const auto* some = dy.data() + first * per_row;
       products::multiply(products::matrix_of(some, rows * positions_, does_.outputs).transposed(),
@@ -146,8 +145,7 @@ private:
         continue;
       }
       const auto patches = call.scratch(0, count * per_row);
-      for (size_t i = 0; i < count; ++i)
-        make_patches(some.data() + i * input_size(), patches.data() + i * per_row);
+      make_patches(some, patches);
       use(first, count, std::span<const float>{patches});
     }
   }
@@ -172,6 +170,24 @@ private:
   bool has_edges() const {
     return high_.before > 0 || wide_.before > 0 || high_.end(high_.out - 1) < high_.kernel ||
            wide_.end(wide_.out - 1) < wide_.kernel;
+  }
+
+  /// Of some rows.
+  void make_patches(std::span<const float> rows, std::span<float> patches) const {
+    if (auto* const device = device_of(patches))
+      return device->run("make_patches", patches.size(), {rows, patches, high_, wide_, channels_});
+    const auto per_row = positions_ * does_.inputs;
+    for (size_t i = 0; i * per_row < patches.size(); ++i)
+      make_patches(rows.data() + i * input_size(), patches.data() + i * per_row);
+  }
+
+  void add_patches(std::span<const float> patches, std::span<float> rows) const {
+    if (auto* const device = device_of(rows))
+      return device->run("add_patches", rows.size(), {patches, rows, high_, wide_, channels_});
+    std::ranges::fill(rows, 0.0f);
+    const auto per_row = positions_ * does_.inputs;
+    for (size_t i = 0; i * per_row < patches.size(); ++i)
+      add_patches(patches.data() + i * per_row, rows.data() + i * input_size());
   }
 
   void make_patches(const float* row, float* patches) const {

@@ -1,9 +1,10 @@
 #include "models/layers/dense.hpp"
 
-#include "models/base/copy_values.hpp"
 #include "models/base/multiversion.hpp"
 #include "models/base/require.hpp"
+#include "models/device/device_queue.hpp"
 #include "models/math/lanes.hpp"
+#include "models/math/moves.hpp"
 #include "models/math/products.hpp"
 
 #include <algorithm>
@@ -41,12 +42,14 @@ TROUPE_MULTIVERSION void add_columns(const float* __restrict values, float* __re
 } // namespace
 
 void add_column_sums(std::span<const float> values, std::span<float> sums) {
-  add_columns(values.data(), sums.data(), row_count("values", values.size(), sums.size()),
-              sums.size());
+  const auto rows = row_count("values", values.size(), sums.size());
+  if (auto* const device = device_of(sums))
+    return device->run("add_column_sums", sums.size(), {values, sums, rows});
+  add_columns(values.data(), sums.data(), rows, sums.size());
 }
 
 void sum_columns(std::span<const float> values, std::span<float> sums) {
-  std::ranges::fill(sums, 0.0f);
+  fill_values(sums, 0);
   add_column_sums(values, sums);
 }
 
@@ -66,7 +69,7 @@ void dense_layer::forward(std::span<const float> parameters, std::span<const flo
     require_size("values before the activation", y.size(), before.size());
     if (has_bias)
       add_bias_and_activate(activation_kind::identity, bias, y);
-    copy_values(y, before.begin());
+    copy_floats(y, before);
     activate(activation, y);
   } else if (has_bias) {
     add_bias_and_activate(activation, bias, y);
@@ -81,7 +84,7 @@ void dense_layer::gradient(std::span<const float> x, std::span<const float> delt
   const auto rows = row_count("inputs", x.size(), inputs);
   require_size("deltas", rows * outputs, delta.size());
   if (outputs == 1) {
-    std::ranges::fill(gradient_out, 0.0f);
+    fill_values(gradient_out, 0);
     return add_single_gradient(x, delta, gradient_out);
   }
   products::multiply(matrix_of(delta.data(), rows, outputs).transposed(),
@@ -420,11 +423,16 @@ TROUPE_MULTIVERSION void add_all_columns(const float* x, const float* delta, flo
 
 void single_output_forward(std::span<const float> weight, std::span<const float> x,
                            std::span<float> y) {
+  if (auto* const device = device_of(y))
+    return device->run("single_output", y.size(), {weight, x, y, weight.size()});
   multiply_all(weight.data(), x.data(), y.data(), y.size(), weight.size());
 }
 
 void add_single_output_gradient(std::span<const float> x, std::span<const float> delta,
                                 std::span<float> gradient_out) {
+  if (auto* const device = device_of(gradient_out))
+    return device->run("single_output_gradient", gradient_out.size(),
+                       {x, delta, gradient_out, delta.size()});
   add_all_columns(x.data(), delta.data(), gradient_out.data(), delta.size(), gradient_out.size());
 }
 

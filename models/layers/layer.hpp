@@ -123,6 +123,10 @@ public:
   virtual bool is_random() const { return false; }
   /// Whether a value in has a derivative at all; a code that is looked up has none.
   virtual bool is_differentiable() const { return true; }
+  /// Whether its values may be a device's (models/device/device_memory.hpp).
+  virtual bool runs_on_devices() const { return false; }
+  /// Floats of scratch there, of so many rows, that count beside what is kept.
+  virtual uint64_t device_scratch(size_t) const { return 0; }
   /// Multiply-adds of a row, forward, of matrix products.
   virtual uint64_t multiply_adds() const { return 0; }
   /// Whether it can be computed in parts this way.

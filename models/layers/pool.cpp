@@ -2,9 +2,11 @@
 // within. Windows are walked in order, so the first of equals counts and sums have one order.
 
 #include "models/base/multiversion.hpp"
+#include "models/device/device_queue.hpp"
 #include "models/layers/layer_options.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -41,7 +43,17 @@ struct windows {
   size_t out() const { return (in - size) / stride + 1; }
 };
 
+/// What the kernels of a device are told (models/device/kernels.cl).
+struct device_windows {
+  uint64_t high_in, high_size, high_stride, high_out;
+  uint64_t wide_in, wide_size, wide_stride, wide_out;
+  uint64_t channels;
+};
+
 class pool : public layer {
+public:
+  bool runs_on_devices() const override { return true; }
+
 protected:
   pool(const row_shape& input, row_shape output, windows high, windows wide)
     : layer(input, std::move(output)), high_(high), wide_(wide), channels_(input.back()) {
@@ -51,6 +63,10 @@ protected:
   }
 
   size_t channels() const { return channels_; }
+  device_windows for_device() const {
+    return {high_.in,   high_.size,   high_.stride, high_.out(), wide_.in,
+            wide_.size, wide_.stride, wide_.out(),  channels_};
+  }
   /// Calls use(place of a window's values in y, place of its first ones in x) for one row.
   template <class Use>
   void for_each_window(const Use& use) const {
@@ -97,6 +113,8 @@ public:
   // Line by line of windows: what they have at one of their places, side by side.
   void forward(const layer_call& call, std::span<const float> x,
                std::span<float> y) const override {
+    if (auto* const device = device_of(y))
+      return device->run("take_greatest", y.size(), {x, y, call.kept, for_device()});
     const auto values = call.scratch(0, line_size());
     for (size_t i = 0; i < call.rows.row_count; ++i)
       for_each_line([&](size_t out, size_t in) {
@@ -114,6 +132,8 @@ public:
 
   void backward(const layer_call& call, std::span<const float>, std::span<const float>,
                 std::span<float> dy, std::span<float> dx) const override {
+    if (auto* const device = device_of(dx))
+      return device->run("give_greatest", dx.size(), {dy, call.kept, dx, for_device()});
     std::ranges::fill(dx, 0.0f);
     for (size_t i = 0; i < call.rows.row_count && !dx.empty(); ++i) {
       const auto* from = dy.data() + i * output_size();
@@ -137,6 +157,8 @@ public:
 
   void forward(const layer_call& call, std::span<const float> x,
                std::span<float> y) const override {
+    if (auto* const device = device_of(y))
+      return device->run("add_window", y.size(), {x, y, for_device(), first_, weight_});
     std::ranges::fill(y, 0.0f);
     for_each_place(call, [&](size_t in, size_t out) {
       add_scaled(x.data() + in, weight_, y.data() + out, channels());
@@ -145,6 +167,8 @@ public:
 
   void backward(const layer_call& call, std::span<const float>, std::span<const float>,
                 std::span<float> dy, std::span<float> dx) const override {
+    if (auto* const device = device_of(dx))
+      return device->run("spread_window", dx.size(), {dy, dx, for_device(), first_, weight_});
     std::ranges::fill(dx, 0.0f);
     if (!dx.empty())
       for_each_place(call, [&](size_t in, size_t out) {

@@ -1,10 +1,11 @@
 // The layers of rows that are sequences: embedding of codes, learned positions, layer normalisation.
 
-#include "models/base/copy_values.hpp"
 #include "models/base/multiversion.hpp"
+#include "models/device/device_queue.hpp"
 #include "models/layers/dense.hpp"
 #include "models/layers/layer_options.hpp"
 #include "models/math/lanes.hpp"
+#include "models/math/moves.hpp"
 #include "models/math/reduction.hpp"
 
 #include <algorithm>
@@ -28,21 +29,26 @@ public:
 
   void forward(const layer_call& call, std::span<const float> x,
                std::span<float> y) const override {
+    if (auto* const device = device_of(y))
+      return device->run("embed", y.size(), {call.parameters, x, y, categories_, width_});
     for (size_t i = 0; i < x.size(); ++i)
       std::copy_n(call.parameters.data() + row_of(x[i]) * width_, width_, y.data() + i * width_);
   }
 
   bool is_differentiable() const override { return false; }
+  bool runs_on_devices() const override { return true; }
 
   /// Codes have no derivative.
   void backward(const layer_call&, std::span<const float>, std::span<const float>, std::span<float>,
                 std::span<float> dx) const override {
-    std::ranges::fill(dx, 0.0f);
+    fill_values(dx, 0);
   }
 
   void gradient(const layer_call&, std::span<const float> x, std::span<const float> dy,
                 std::span<float> out) const override {
-    std::ranges::fill(out, 0.0f);
+    fill_values(out, 0);
+    if (auto* const device = device_of(out))
+      return device->run("embed_gradient", width_, {x, dy, out, x.size(), categories_});
     for (size_t i = 0; i < x.size(); ++i)
       add_into(out.subspan(row_of(x[i]) * width_, width_), dy.subspan(i * width_, width_));
   }
@@ -65,17 +71,18 @@ public:
     tensors_.push_back({"weight", shape, initialization_kind::normal, 1, 1, x.scale});
   }
 
+  bool runs_on_devices() const override { return true; }
+
   void forward(const layer_call& call, std::span<const float> x,
                std::span<float> y) const override {
-    copy_values(x, y.begin());
-    for (size_t i = 0; i < y.size(); i += input_size())
-      add_into(y.subspan(i, input_size()), call.parameters);
+    copy_floats(x, y);
+    add_bias_and_activate(activation_kind::identity, call.parameters, y);
   }
 
   void backward(const layer_call&, std::span<const float>, std::span<const float>,
                 std::span<float> dy, std::span<float> dx) const override {
     if (!dx.empty())
-      copy_values(dy, dx.begin());
+      copy_floats(dy, dx);
   }
 
   void gradient(const layer_call&, std::span<const float>, std::span<const float> dy,
@@ -138,14 +145,24 @@ public:
     kept_size_ = 2 * (input_size() / width_); // mean and 1 / deviation
   }
 
+  bool runs_on_devices() const override { return true; }
+
   void forward(const layer_call& call, std::span<const float> x,
                std::span<float> y) const override {
+    if (auto* const device = device_of(y))
+      return device->run("normalise", x.size() / width_,
+                         {x, call.parameters.first(width_), call.parameters.subspan(width_), y,
+                          call.kept, width_, epsilon_});
     normalise(x.data(), call.parameters.data(), call.parameters.data() + width_, y.data(),
               call.kept.data(), x.size() / width_, width_, epsilon_);
   }
 
   void backward(const layer_call& call, std::span<const float> x, std::span<const float>,
                 std::span<float> dy, std::span<float> dx) const override {
+    if (auto* const device = device_of(dx))
+      return device->run(
+        "derive_norm", x.size() / width_,
+        {x, call.parameters.first(width_), std::span<const float>{call.kept}, dy, dx, width_});
     if (!dx.empty())
       derive_norm(x.data(), call.parameters.data(), call.kept.data(), dy.data(), dx.data(),
                   x.size() / width_, width_);
@@ -153,6 +170,10 @@ public:
 
   void gradient(const layer_call& call, std::span<const float> x, std::span<const float> dy,
                 std::span<float> out) const override {
+    if (auto* const device = device_of(out))
+      return device->run("norm_gradient", width_,
+                         {x, std::span<const float>{call.kept}, dy, out.first(width_),
+                          out.subspan(width_), x.size() / width_});
     std::ranges::fill(out, 0.0f);
     add_norm_gradient(x.data(), call.kept.data(), dy.data(), out.data(), out.data() + width_,
                       x.size() / width_, width_);

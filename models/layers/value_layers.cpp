@@ -1,8 +1,9 @@
 // The layers that work value by value or row by row: dense, activation, dropout, scale.
 
-#include "models/base/copy_values.hpp"
+#include "models/device/device_queue.hpp"
 #include "models/layers/dense.hpp"
 #include "models/layers/layer_options.hpp"
+#include "models/math/moves.hpp"
 #include "models/segments/layer_cuts.hpp"
 
 namespace troupe {
@@ -24,6 +25,7 @@ public:
       kept_size_ = output_size();
   }
 
+  bool runs_on_devices() const override { return true; }
   uint64_t multiply_adds() const override { return uint64_t{output_size()} * active_.dense.inputs; }
 
   bool has_parts(part_way way) const override {
@@ -82,8 +84,10 @@ public:
   activation(activation_kind function, const row_shape& shape)
     : layer(shape, shape), function_(function) {}
 
+  bool runs_on_devices() const override { return true; }
+
   void forward(const layer_call&, std::span<const float> x, std::span<float> y) const override {
-    copy_values(x, y.begin());
+    copy_floats(x, y);
     activate(function_, y);
   }
 
@@ -91,7 +95,7 @@ public:
                 std::span<float> dy, std::span<float> dx) const override {
     multiply_by_derivative(function_, derivative_needs_input(function_) ? x : y, dy);
     if (!dx.empty())
-      copy_values(dy, dx.begin());
+      copy_floats(dy, dx);
   }
 
 private:
@@ -105,13 +109,19 @@ public:
       factor_(static_cast<float>(x.factor)),
       offset_(static_cast<float>(x.offset)) {}
 
+  bool runs_on_devices() const override { return true; }
+
   void forward(const layer_call&, std::span<const float> x, std::span<float> y) const override {
+    if (auto* const device = device_of(y))
+      return device->run("scale", y.size(), {x, y, factor_, offset_});
     for (size_t i = 0; i < x.size(); ++i)
       y[i] = x[i] * factor_ + offset_;
   }
 
   void backward(const layer_call&, std::span<const float>, std::span<const float>,
                 std::span<float> dy, std::span<float> dx) const override {
+    if (auto* const device = device_of(dx))
+      return device->run("scale_derivative", dx.size(), {dy, dx, factor_});
     for (size_t i = 0; i < dx.size(); ++i)
       dx[i] = dy[i] * factor_;
   }
@@ -128,11 +138,12 @@ public:
   }
 
   bool is_random() const override { return rate_ > 0; }
+  bool runs_on_devices() const override { return true; }
 
   void forward(const layer_call& call, std::span<const float> x,
                std::span<float> y) const override {
     if (!call.trains) {
-      copy_values(x, y.begin());
+      copy_floats(x, y);
       return;
     }
     fill_dropout_mask(rate_, call.rows, call.number, {0, input_size()}, call.kept);

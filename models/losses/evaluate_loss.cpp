@@ -2,7 +2,9 @@
 
 #include "models/base/copy_values.hpp"
 #include "models/base/require.hpp"
+#include "models/device/device_queue.hpp"
 #include "models/kinds/added_tables.hpp"
+#include "models/losses/device_loss.hpp"
 #include "models/losses/row_losses.hpp"
 #include "models/math/elementary.hpp"
 #include "models/math/lanes.hpp"
@@ -17,6 +19,22 @@ namespace troupe {
 namespace {
 
 constexpr size_check require_size{"loss"};
+
+/// Throws std::invalid_argument unless the rows have what the loss compares scores with.
+void require_fit(const loss_options& loss, const batch& rows, size_t score_count) {
+  if (!is_classification(loss.kind)) {
+    require_size("targets", rows.row_count * score_count, rows.targets.size());
+    if (!loss.class_weights.empty())
+      throw std::invalid_argument("loss: class weights, but targets that are no classes");
+    return;
+  }
+  require_size("labels", rows.row_count, rows.labels.size());
+  if (is_binary(loss.kind))
+    require_size("score a row", 1, score_count);
+  if (!loss.class_weights.empty())
+    require_size("class weights", is_binary(loss.kind) ? 2 : score_count,
+                 loss.class_weights.size());
+}
 
 batch_sums cross_entropy_row(std::span<const float> scores, size_t label, float* derivative) {
   const auto best = detail::index_of_maximum(scores);
@@ -34,9 +52,6 @@ batch_sums cross_entropy_row(std::span<const float> scores, size_t label, float*
 
 batch_sums regression(const loss_options& loss, const batch& rows, std::span<const float> scores,
                       size_t score_count, std::span<float> derivative) {
-  require_size("targets", scores.size(), rows.targets.size());
-  if (!loss.class_weights.empty())
-    throw std::invalid_argument("loss: class weights, but targets that are no classes");
   std::vector<float> room;
   const auto targets = detail::compared_targets(loss.scale, rows.targets, score_count, room);
   const auto squares = loss.scale.is_none() ? 0
@@ -65,11 +80,6 @@ batch_sums classification(const loss_options& loss, const batch& rows,
                           std::span<float> derivative) {
   const bool binary = is_binary(loss.kind);
   const size_t class_count = binary ? 2 : score_count;
-  require_size("labels", rows.row_count, rows.labels.size());
-  if (binary)
-    require_size("score a row", 1, score_count);
-  if (!loss.class_weights.empty())
-    require_size("class weights", class_count, loss.class_weights.size());
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto label = detail::checked_label(rows, i, class_count);
@@ -114,12 +124,29 @@ size_t checked_label(const batch& rows, size_t i, size_t class_count) {
   return static_cast<size_t>(label);
 }
 
+namespace {
+
+float weight_of(const loss_options& loss, const batch& rows, size_t i, size_t label) {
+  const float of_class = loss.class_weights.empty() ? 1.0f : loss.class_weights[label];
+  return rows.weights.empty() ? of_class : of_class * rows.weights[i];
+}
+
+} // namespace
+
+std::vector<float> row_weights(const loss_options& loss, const batch& rows) {
+  std::vector<float> result;
+  if (!loss.class_weights.empty() || !rows.weights.empty())
+    for (size_t i = 0; i < rows.row_count; ++i)
+      result.push_back(weight_of(
+        loss, rows, i, loss.class_weights.empty() ? 0 : static_cast<size_t>(rows.labels[i])));
+  return result;
+}
+
 void apply_weight(const loss_options& loss, const batch& rows, size_t i, size_t label,
                   batch_sums& sums, std::span<float> derivative) {
   if (loss.class_weights.empty() && rows.weights.empty())
     return;
-  const float of_class = loss.class_weights.empty() ? 1.0f : loss.class_weights[label];
-  const float weight = rows.weights.empty() ? of_class : of_class * rows.weights[i];
+  const float weight = weight_of(loss, rows, i, label);
   sums.loss_sum *= weight;
   for (auto& value : derivative)
     value *= weight;
@@ -137,6 +164,15 @@ batch_sums evaluate_loss(const loss_options& loss, const batch& rows, std::span<
   require_size("scores", rows.row_count * score_count, scores.size());
   require_size("derivatives", scores.size(), derivative.size());
   detail::require_weights(rows);
+  require_fit(loss, rows, score_count);
+  if (auto* const device = device_of(scores)) {
+    if (!is_added(loss.kind) && loss.scale.is_none())
+      return detail::evaluate_on_device(loss, rows, scores, score_count, derivative);
+    auto copy = device->copy_of(scores);
+    const auto sums = evaluate_loss(loss, rows, copy, score_count, copy);
+    device->upload(copy, derivative);
+    return sums;
+  }
   return is_classification(loss.kind) ? classification(loss, rows, scores, score_count, derivative)
                                       : regression(loss, rows, scores, score_count, derivative);
 }
@@ -146,6 +182,8 @@ void predict_from_scores(const loss_options& loss, std::span<const float> scores
   require_size("predictions", scores.size() * (is_binary(loss.kind) ? 2 : 1), out.size());
   if (is_binary(loss.kind))
     require_size("score a row", 1, score_count);
+  if (auto* const device = device_of(scores))
+    return predict_from_scores(loss, device->copy_of(scores), score_count, out);
   if (is_binary(loss.kind)) {
     const bool margins = gives_margins(loss.kind);
     for (size_t i = 0; i < scores.size(); ++i)

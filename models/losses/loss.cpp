@@ -1,6 +1,6 @@
 #include "models/losses/loss.hpp"
 
-#include "models/math/elementary.hpp"
+#include "models/losses/loss_elements.hpp"
 
 #include <cmath>
 #include <stdexcept>
@@ -9,89 +9,14 @@ namespace troupe {
 
 namespace {
 
-using elementary::clamped;
-using elementary::exp_for_float;
+using namespace elementary;
 
-constexpr double half_pi = 0x1.921fb54442d18p+0;
-constexpr double inverse_sqrt2 = 0x1.6a09e667f3bcdp-1;
-constexpr double sqrt_2_over_pi = 0x1.9884533d43651p-1;
-
-// Where e^x is far below the last place of 1: tails are their leading term from there on.
-constexpr double tail_begin = 30;
-
-double magnitude_of(double s) {
-  return s < 0 ? -s : s;
-}
-
-loss_value logistic(double s, double slope) {
-  return {elementary::softplus(-slope * s), -slope * elementary::sigmoid_for_float(-slope * s)};
-}
-
-loss_value probit(double s) {
-  const double t = magnitude_of(s) * inverse_sqrt2;
-  const double scaled = elementary::erfcx(t);
-  if (s < 0) // P = e^(-t^2) erfcx(t) / 2
-    return {t * t - elementary::log(scaled / 2), -sqrt_2_over_pi / scaled};
-  const double tail = exp_for_float(clamped(-t * t, -700, 0)) * scaled / 2;
-  return {-elementary::log1p(-tail), -elementary::normal_density(s) / (1 - tail)};
-}
-
-loss_value arctan(double s) {
-  const double x = half_pi * s;
-  const double density = 0.5 / (1 + x * x);
-  if (s < 0) { // P = atan(1 / |x|) / pi
-    const double p = elementary::atan(-1 / x) / (2 * half_pi);
-    return {-elementary::log(p), -density / p};
-  }
-  const double tail = x > 0 ? elementary::atan(1 / x) / (2 * half_pi) : 0.5;
-  return {-elementary::log1p(-tail), -density / (1 - tail)};
-}
-
-loss_value gudermannian(double s) {
-  // P = (2 / pi) atan(e^x), P' = 1 / (e^x + e^-x)
-  const double x = half_pi * s;
-  if (x < -tail_begin)
-    return {elementary::log(half_pi) - x, -half_pi};
-  const double e = exp_for_float(clamped(-magnitude_of(x), -700, 0));
-  const double density = e / (1 + e * e);
-  const double tail = elementary::atan_of_unit(e) / half_pi;
-  if (s < 0)
-    return {-elementary::log(tail), -density / tail};
-  return {-elementary::log1p(-tail), -density / (1 - tail)};
-}
-
-loss_value algebraic(double s) {
-  const double root = std::sqrt(1 + s * s);
-  const double sum = root + magnitude_of(s);
-  if (s < 0) // P = (1 - |s| / root) / 2 = 1 / (2 root sum)
-    return {elementary::log(2 * root * sum), -sum / (root * root)};
-  return {-elementary::log1p(-1 / (2 * root * sum)), -1 / (root * root * sum)};
-}
-
-loss_value softsign(double s) {
-  const double scale = 1 + magnitude_of(s);
-  if (s < 0) // P = 1 / (2 (1 + |s|))
-    return {elementary::log(2 * scale), -1 / scale};
-  return {-elementary::log1p(-0.5 / scale), -1 / (scale * (1 + 2 * s))};
-}
-
-loss_value cross_entropy_of_number(link_kind kind, double s) {
-  switch (kind) {
-  case link_kind::sigmoid:
-    return logistic(s, 1);
-  case link_kind::tanh:
-    return logistic(s, 2);
-  case link_kind::probit:
-    return probit(s);
-  case link_kind::arctan:
-    return arctan(s);
-  case link_kind::gudermannian:
-    return gudermannian(s);
-  case link_kind::algebraic:
-    return algebraic(s);
-  case link_kind::softsign:
-    return softsign(s);
-  }
+loss_element cross_entropy_of_number(link_kind kind, double s) {
+#define TROUPE_CASE(name)                                                                          \
+  case link_kind::name:                                                                            \
+    return name##_link(s);
+  switch (kind) { TROUPE_LINKS(TROUPE_CASE) }
+#undef TROUPE_CASE
   throw std::invalid_argument("link: unknown kind");
 }
 
@@ -125,11 +50,9 @@ double link_probability(link_kind kind, double score) {
 }
 
 loss_value cross_entropy_of(link_kind kind, double signed_score) {
-  auto result = cross_entropy_of_number(kind, signed_score);
-  const double nothing = signed_score * 0; // NaN when not finite, where some limits would be 0
-  result.value += nothing;
-  result.derivative += nothing;
-  return result;
+  const auto result = cross_entropy_of_number(kind, signed_score);
+  const double nothing = nothing_of(signed_score); // where some limits would be 0
+  return {result.value + nothing, result.derivative + nothing};
 }
 
 } // namespace troupe

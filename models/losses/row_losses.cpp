@@ -2,7 +2,7 @@
 
 #include "models/base/multiversion.hpp"
 #include "models/kinds/added_tables.hpp"
-#include "models/math/elementary.hpp"
+#include "models/losses/loss_elements.hpp"
 #include "models/math/lanes.hpp"
 
 #include <stdexcept>
@@ -11,63 +11,17 @@ namespace troupe::detail {
 
 namespace {
 
-using elementary::clamped;
-using elementary::exp_for_float;
+using namespace elementary;
 
-// One output: its loss, derivative by the score, and the error of the predicted value.
-struct element {
-  double value;
-  double derivative;
-  double error;
-};
-
-// 0, or NaN when x is not finite: added where a formula would forget it.
-double nothing(double x) {
-  return x * 0;
-}
-
-struct squared_loss {
-  element operator()(double score, double target) const {
-    const double e = score - target;
-    return {e * e, 2 * e, e};
-  }
-};
-
-struct absolute_loss {
-  element operator()(double score, double target) const {
-    const double e = score - target;
-    const double sign = e > 0 ? 1 : e < 0 ? -1 : 0;
-    return {sign * e + nothing(e), sign + nothing(e), e};
-  }
-};
-
-struct huber_loss {
-  double threshold;
-  element operator()(double score, double target) const {
-    const double e = score - target;
-    const double bounded = clamped(e, -threshold, threshold);
-    // e^2 / 2 within the threshold, where `bounded` is e; else threshold (|e| - threshold / 2)
-    return {bounded * (e - bounded / 2) + nothing(e), bounded + nothing(e), e};
-  }
-};
-
-struct poisson_loss {
-  element operator()(double score, double target) const {
-    const double mean = exp_for_float(clamped(score, -700, 700));
-    const double own = target > 0 ? target * elementary::log(target) : nothing(target);
-    return {2 * (own - target * score - target + mean) + nothing(score),
-            2 * (mean - target) + nothing(score), mean - target};
-  }
-};
-
-struct gamma_loss {
-  element operator()(double score, double target) const {
-    const double ratio = target * exp_for_float(clamped(-score, -700, 700));
-    const double mean = exp_for_float(clamped(score, -700, 700));
-    return {2 * (ratio + score - elementary::log(target) - 1) + nothing(score),
-            2 * (1 - ratio) + nothing(score), mean - target};
-  }
-};
+#define TROUPE_FUNCTION(name)                                                                      \
+  struct name##_function {                                                                         \
+    double constant;                                                                               \
+    TROUPE_ALWAYS_INLINE loss_element operator()(double score, double target) const {              \
+      return name##_loss(score, target, constant);                                                 \
+    }                                                                                              \
+  };
+TROUPE_REGRESSIONS(TROUPE_FUNCTION)
+#undef TROUPE_FUNCTION
 
 template <class Loss>
 batch_sums sum_of_row(Loss loss, std::span<const float> scores, std::span<const float> targets,
@@ -108,20 +62,15 @@ TROUPE_ALWAYS_INLINE batch_sums sum_of_column(Loss loss, const float* scores, co
 // Calls `use` with the function object of the loss: the one place that lists them all.
 template <class Use>
 TROUPE_ALWAYS_INLINE batch_sums with_loss(const loss_options& loss, Use use) {
+#define TROUPE_CASE(name)                                                                          \
+  case loss_kind::name:                                                                            \
+    return use(name##_function{loss.huber_threshold});
   switch (loss.kind) {
-  case loss_kind::squared:
-    return use(squared_loss{});
-  case loss_kind::absolute:
-    return use(absolute_loss{});
-  case loss_kind::huber:
-    return use(huber_loss{loss.huber_threshold});
-  case loss_kind::poisson:
-    return use(poisson_loss{});
-  case loss_kind::gamma:
-    return use(gamma_loss{});
+    TROUPE_REGRESSIONS(TROUPE_CASE)
   default:
     throw std::invalid_argument("loss: no regression");
   }
+#undef TROUPE_CASE
 }
 
 TROUPE_MULTIVERSION batch_sums sums_of_column(const loss_options& loss, const float* scores,
@@ -139,8 +88,8 @@ batch_sums sums_of_added(const own_loss& loss, std::span<const float> scores,
   std::vector<loss_value> found(scores.size());
   loss.evaluate(scores, targets, found);
   const auto count = static_cast<double>(width);
-  const auto value =
-    lane_sum<double>(scores.size(), [&](size_t i) { return found[i].value + nothing(scores[i]); });
+  const auto value = lane_sum<double>(
+    scores.size(), [&](size_t i) { return found[i].value + nothing_of(scores[i]); });
   const auto squares = lane_sum<double>(scores.size(), [&](size_t i) {
     const double score = scores[i];
     const double error = (loss.predicted ? loss.predicted(score) : score) - targets[i];
@@ -200,14 +149,8 @@ batch_sums regression_row(const loss_options& loss, std::span<const float> score
 
 namespace {
 
-// Hinge and squared hinge of the signed score.
-loss_value hinge_of(bool squared, double signed_score) {
-  const double gap = 1 - signed_score;
-  const double nothing = signed_score * 0; // NaN when not finite, where the loss would be 0
-  const double missing = gap <= 0 ? 0 : gap;
-  if (squared)
-    return {missing * missing + nothing, -2 * missing + nothing};
-  return {missing + nothing, (gap > 0 ? -1 : 0) + nothing};
+loss_value value_of(const loss_element& x) {
+  return {x.value, x.derivative};
 }
 
 loss_value loss_of(const loss_options& loss, double signed_score) {
@@ -215,9 +158,9 @@ loss_value loss_of(const loss_options& loss, double signed_score) {
   case loss_kind::binary_cross_entropy:
     return cross_entropy_of(loss.link, signed_score);
   case loss_kind::hinge:
-    return hinge_of(false, signed_score);
+    return value_of(hinge_loss(signed_score, 0));
   case loss_kind::squared_hinge:
-    return hinge_of(true, signed_score);
+    return value_of(hinge_loss(signed_score, 1));
   default:
     throw std::invalid_argument("loss: not a binary one");
   }

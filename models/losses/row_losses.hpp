@@ -47,6 +47,9 @@ size_t checked_label(const batch& rows, size_t i, size_t class_count);
 void apply_weight(const loss_options& loss, const batch& rows, size_t i, size_t label,
                   batch_sums& sums, std::span<float> derivative);
 
+/// What each row counts by that (N); empty where nothing has weights. Labels are below the number of classes.
+std::vector<float> row_weights(const loss_options& loss, const batch& rows);
+
 /// Throws std::invalid_argument unless each row has a weight, or none.
 void require_weights(const batch& rows);
 

@@ -1,6 +1,7 @@
 #include "models/losses/split_loss.hpp"
 
 #include "models/base/require.hpp"
+#include "models/device/device_queue.hpp"
 #include "models/losses/row_losses.hpp"
 #include "models/math/elementary.hpp"
 #include "models/math/tree_accumulator.hpp"
@@ -73,6 +74,17 @@ float score_of_label(std::span<const part_figures> figures, size_t row, size_t l
   return 0;
 }
 
+/// With a copy of a device's scores, which it takes back.
+template <class Use>
+batch_sums on_processor(score_part part, const Use& use) {
+  batch_sums result;
+  device_of(part.scores)->on_processor(part.scores, [&](std::span<float> copy) {
+    part.scores = copy;
+    result = use(part);
+  });
+  return result;
+}
+
 } // namespace
 
 batch_sums split_regression(const loss_options& loss, const batch& rows, const score_part& part) {
@@ -82,6 +94,9 @@ batch_sums split_regression(const loss_options& loss, const batch& rows, const s
   if (!loss.class_weights.empty())
     throw std::invalid_argument("split loss: class weights, but targets that are no classes");
   detail::require_weights(rows);
+  if (device_of(part.scores))
+    return on_processor(part,
+                        [&](const score_part& copy) { return split_regression(loss, rows, copy); });
   std::vector<float> room;
   const auto targets = detail::compared_targets(loss.scale, rows.targets, part.score_count, room);
   const auto squares = loss.scale.is_none()
@@ -109,6 +124,13 @@ void tell_figures(const batch& rows, const score_part& part, std::span<float> fi
   require_split_size("scores", rows.row_count * width, part.scores.size());
   require_split_size("figures", rows.row_count * 4, figures.size());
   require_split_size("labels", rows.row_count, rows.labels.size());
+  if (device_of(part.scores)) {
+    on_processor(part, [&](const score_part& copy) {
+      tell_figures(rows, copy, figures);
+      return batch_sums{};
+    });
+    return;
+  }
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto label = checked_label(rows, i, part.score_count);
     const auto own = part.scores.subspan(i * width, width);
@@ -130,6 +152,10 @@ batch_sums split_cross_entropy(const loss_options& loss, const batch& rows, size
   if (!loss.class_weights.empty())
     require_split_size("class weights", part.score_count, loss.class_weights.size());
   detail::require_weights(rows);
+  if (device_of(part.scores))
+    return on_processor(part, [&](const score_part& copy) {
+      return split_cross_entropy(loss, rows, own, copy, figures);
+    });
   batch_sums sums;
   for (size_t i = 0; i < rows.row_count; ++i) {
     const auto label = checked_label(rows, i, part.score_count);

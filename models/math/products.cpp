@@ -1,10 +1,14 @@
 #include "models/math/products.hpp"
 
 #include "models/base/buffer.hpp"
+#include "models/device/device_queue.hpp"
 #include "models/math/product_kernels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -190,6 +194,44 @@ const kernels* kernels_of(instruction_set set) {
   }
 }
 
+/// What the kernel of a device is told (models/device/kernels.cl).
+struct device_products {
+  uint64_t rows, columns, terms;
+  uint64_t a_row, a_column, b_row, b_column, out_row;
+  uint64_t adds;
+  uint64_t first;
+  uint64_t inner;
+  uint64_t a_outer, a_inner, b_outer, b_inner, out_outer, out_inner;
+};
+
+/// All values of the operands of `all` products, and what lies between them.
+std::span<const float> reach(const float* data, size_t rows, size_t row_stride, size_t columns,
+                             size_t column_stride, const std::array<size_t, 2>& steps,
+                             const repetition& all) {
+  if (rows == 0 || columns == 0)
+    return {data, 0};
+  return {data, (rows - 1) * row_stride + (columns - 1) * column_stride +
+                  (all.outer - 1) * steps[0] + (all.inner - 1) * steps[1] + 1};
+}
+
+void run_on(device_queue& device, const matrix_view& a, const matrix_view& b,
+            const result_view& out, const repetition& all) {
+  device_products told{a.rows,       b.columns,       a.columns,      a.row_stride, a.column_stride,
+                       b.row_stride, b.column_stride, out.row_stride, out.adds,     0,
+                       all.inner,    all.a[0],        all.a[1],       all.b[0],     all.b[1],
+                       all.out[0],   all.out[1]};
+  const auto side = device.product_side();
+  const auto groups = [=](size_t count) { return (count + side - 1) / side; };
+  constexpr size_t launch_max = 32'768; // some devices take no more groups along their third extent
+  const auto count = all.outer * all.inner;
+  for (; told.first < count; told.first += launch_max)
+    device.run_groups(
+      "multiply", {groups(b.columns), groups(a.rows), std::min(launch_max, count - told.first)},
+      {reach(a.data, a.rows, a.row_stride, a.columns, a.column_stride, all.a, all),
+       reach(b.data, b.rows, b.row_stride, b.columns, b.column_stride, all.b, all),
+       reach(out.data, out.rows, out.row_stride, out.columns, 1, all.out, all), told});
+}
+
 std::atomic<const kernels*>& current() {
   static std::atomic<const kernels*> value{kernels_of(instructions_here().front())};
   return value;
@@ -197,9 +239,29 @@ std::atomic<const kernels*>& current() {
 
 } // namespace
 
+void multiply_each(const matrix_view& a, const matrix_view& b, const result_view& out,
+                   const repetition& all) {
+  require_fit(a, b, out);
+  if (auto* const device = device_of(out.data))
+    return run_on(*device, a, b, out, all);
+  for (size_t i = 0; i < all.outer; ++i)
+    for (size_t j = 0; j < all.inner; ++j) {
+      auto left = a, right = b;
+      auto to = out;
+      left.data += i * all.a[0] + j * all.a[1];
+      right.data += i * all.b[0] + j * all.b[1];
+      to.data += i * all.out[0] + j * all.out[1];
+      multiply(left, right, to);
+    }
+}
+
 void multiply(const matrix_view& a, const matrix_view& b, const result_view& out) {
   require_fit(a, b, out);
+  if (auto* const device = device_of(out.data))
+    return run_on(*device, a, b, out, {});
   const auto& use = *current().load(std::memory_order_relaxed);
+  if (out.rows == 0 || out.columns == 0)
+    return;
   if (a.columns == 0)
     return clear(out);
   if (a.column_stride == 1 && b.column_stride != 1 && b.row_stride == 1) {

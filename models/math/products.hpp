@@ -12,8 +12,8 @@
 // as exact in practice as a good BLAS, which adds in blocks too.
 //
 // Everything here computes on the calling thread and may be called from any number of threads at once. Operands and
-// results belong to the caller. A thread keeps scratch memory of less than 1 MB. A device would implement layers over
-// buffers, not this: operands are views, nothing is called back, and nothing is kept from one product to the next.
+// results belong to the caller. A thread keeps scratch memory of less than 1 MB. Where all of a product's memory is a
+// device's (models/device/device_memory.hpp), the device computes.
 
 #pragma once
 
@@ -56,6 +56,19 @@ inline result_view result_of(float* data, size_t rows, size_t columns, bool adds
 
 /// out = a b, or out + a b. Throws std::invalid_argument, naming the shapes, when they do not fit.
 void multiply(const matrix_view& a, const matrix_view& b, const result_view& out);
+
+/// Products of one shape whose operands lie at equal distances: `outer` times `inner` of them.
+struct repetition {
+  size_t outer = 1;
+  size_t inner = 1;
+  std::array<size_t, 2> a{}; ///< from one to the next, by outer and by inner
+  std::array<size_t, 2> b{};
+  std::array<size_t, 2> out{};
+};
+
+/// `a`, `b` and `out` are those of the first product.
+void multiply_each(const matrix_view& a, const matrix_view& b, const result_view& out,
+                   const repetition& all);
 
 /// Instruction sets with kernels of their own. Bits do not depend on it.
 enum class instruction_set { portable, avx2, avx512, neon };

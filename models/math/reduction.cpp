@@ -1,5 +1,6 @@
 #include "models/math/reduction.hpp"
 
+#include "models/device/device_queue.hpp"
 #include "models/math/lanes.hpp"
 
 #include <algorithm>
@@ -118,6 +119,8 @@ void add_into(std::span<float> a, std::span<const float> b, number_format format
   if (a.size() != b.size())
     throw std::invalid_argument("addition: " + std::to_string(a.size()) + " and " +
                                 std::to_string(b.size()) + " values");
+  if (auto* const device = device_of(a); device != nullptr && format == number_format::float32)
+    return device->run("add_columns", a.size(), {b, b.size(), a, a.size(), a.size()});
   add(a.data(), b.data(), a.data(), a.size());
   round_to(format, a);
 }

@@ -2,102 +2,39 @@
 
 #include "models/base/copy_values.hpp"
 #include "models/base/multiversion.hpp"
+#include "models/device/device_queue.hpp"
 #include "models/math/elementary.hpp"
 
 #include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
 namespace {
 
-struct identity_function {
-  TROUPE_ALWAYS_INLINE static float value(float y) { return y; }
-  TROUPE_ALWAYS_INLINE static float derivative(float) { return 1; }
-};
+using namespace elementary;
 
-struct relu_function {
-  // Written so that NaN compares into the first branch and stays.
-  TROUPE_ALWAYS_INLINE static float value(float y) { return y <= 0 ? 0.0f : y; }
-  TROUPE_ALWAYS_INLINE static float derivative(float y) { return y > 0 ? 1.0f : 0.0f; }
-};
+#include "models/shared/activations.hpp"
 
-struct tanh_function {
-  TROUPE_ALWAYS_INLINE static float value(float y) { return elementary::tanh(y); }
-  TROUPE_ALWAYS_INLINE static float derivative(float y) { return 1 - y * y; }
-};
+#define TROUPE_FUNCTION(name)                                                                      \
+  struct name##_function {                                                                         \
+    TROUPE_ALWAYS_INLINE static float value(float y) { return name##_value(y); }                   \
+    TROUPE_ALWAYS_INLINE static float derivative(float y) { return name##_derivative(y); }         \
+  };
+TROUPE_ACTIVATIONS(TROUPE_FUNCTION)
+#undef TROUPE_FUNCTION
 
-struct sigmoid_function {
-  TROUPE_ALWAYS_INLINE static float value(float y) { return elementary::sigmoid(y); }
-  TROUPE_ALWAYS_INLINE static float derivative(float y) { return y * (1 - y); }
-};
-
-struct leaky_relu_function {
-  TROUPE_ALWAYS_INLINE static float value(float y) { return y > 0 ? y : leaky_relu_slope * y; }
-  TROUPE_ALWAYS_INLINE static float derivative(float y) { return y > 0 ? 1.0f : leaky_relu_slope; }
-};
-
-struct elu_function {
-  TROUPE_ALWAYS_INLINE static float value(float y) {
-    const float below = elementary::expm1(y); // computed for all: a branch would not vectorise
-    return y > 0 ? y : below;
-  }
-  TROUPE_ALWAYS_INLINE static float derivative(float y) { return y > 0 ? 1.0f : y + 1; }
-};
-
-struct softplus_function {
-  TROUPE_ALWAYS_INLINE static float value(float y) {
-    return static_cast<float>(elementary::softplus(static_cast<double>(y)));
-  }
-  TROUPE_ALWAYS_INLINE static float derivative(float y) { return -elementary::expm1(-y); }
-};
-
-// The derivatives of these two take the input.
-struct gelu_function {
-  TROUPE_ALWAYS_INLINE static float value(float x) {
-    return static_cast<float>(x * elementary::normal_cdf(static_cast<double>(x)));
-  }
-  TROUPE_ALWAYS_INLINE static float derivative(float x) {
-    const double d = x;
-    return static_cast<float>(elementary::normal_cdf(d) + d * elementary::normal_density(d));
-  }
-};
-
-struct silu_function {
-  TROUPE_ALWAYS_INLINE static float value(float x) {
-    return static_cast<float>(x * elementary::sigmoid_for_float(static_cast<double>(x)));
-  }
-  TROUPE_ALWAYS_INLINE static float derivative(float x) {
-    const double s = elementary::sigmoid_for_float(static_cast<double>(x));
-    return static_cast<float>(s + x * s * (1 - s));
-  }
-};
-
-// Calls `use` with the function object of `kind`: the one place that lists them all.
+// Calls `use` with the function object of `kind`.
 template <class Use>
 TROUPE_ALWAYS_INLINE void with_function(activation_kind kind, Use use) {
-  switch (kind) {
-  case activation_kind::identity:
-    return use(identity_function{});
-  case activation_kind::relu:
-    return use(relu_function{});
-  case activation_kind::tanh:
-    return use(tanh_function{});
-  case activation_kind::sigmoid:
-    return use(sigmoid_function{});
-  case activation_kind::leaky_relu:
-    return use(leaky_relu_function{});
-  case activation_kind::elu:
-    return use(elu_function{});
-  case activation_kind::gelu:
-    return use(gelu_function{});
-  case activation_kind::silu:
-    return use(silu_function{});
-  case activation_kind::softplus:
-    return use(softplus_function{});
-  }
+#define TROUPE_CASE(name)                                                                          \
+  case activation_kind::name:                                                                      \
+    return use(name##_function{});
+  switch (kind) { TROUPE_ACTIVATIONS(TROUPE_CASE) }
+#undef TROUPE_CASE
   throw std::invalid_argument("activation: unknown kind");
 }
 
@@ -135,6 +72,11 @@ TROUPE_MULTIVERSION void multiply_values(activation_kind kind, const float* __re
     });
 }
 
+/// As kernels count kinds.
+uint64_t number_of(activation_kind kind) {
+  return static_cast<uint64_t>(kind);
+}
+
 /// Elements that an added kind computes at once, in memory of the stack.
 constexpr size_t block_size = 256;
 
@@ -155,6 +97,11 @@ void for_blocks(activation_kind kind, std::span<const float> x, bool derives, Us
 } // namespace
 
 void activate(activation_kind kind, std::span<float> values) {
+  if (auto* const device = device_of(values)) {
+    if (is_added(kind))
+      return device->on_processor(values, [=](auto copy) { activate(kind, copy); });
+    return device->run("activate", values.size(), {values, number_of(kind)});
+  }
   if (is_added(kind))
     return for_blocks(kind, values, false, [&](size_t begin, auto value, auto) {
       copy_values(value, values.begin() + static_cast<std::ptrdiff_t>(begin));
@@ -172,6 +119,8 @@ void add_bias_and_activate(activation_kind kind, std::span<const float> bias,
     add_bias_and_activate(activation_kind::identity, bias, values);
     return activate(kind, values);
   }
+  if (auto* const device = device_of(values))
+    return device->run("add_bias", values.size(), {bias, values, bias.size(), number_of(kind)});
   add_bias_to_rows(kind, bias.data(), values.data(), values.size() / bias.size(), bias.size());
 }
 
@@ -180,6 +129,12 @@ void multiply_by_derivative(activation_kind kind, std::span<const float> kept,
   if (kept.size() != delta.size())
     throw std::invalid_argument("activation derivative: " + std::to_string(kept.size()) +
                                 " values kept but " + std::to_string(delta.size()) + " deltas");
+  if (auto* const device = device_of(delta)) {
+    if (is_added(kind))
+      return device->on_processor(
+        delta, [&](auto copy) { multiply_by_derivative(kind, device->copy_of(kept), copy); });
+    return device->run("multiply_by_derivative", delta.size(), {kept, delta, number_of(kind)});
+  }
   if (is_added(kind))
     return for_blocks(kind, kept, true, [&](size_t begin, auto, auto slope) {
       for (size_t i = 0; i < slope.size(); ++i)
@@ -190,37 +145,16 @@ void multiply_by_derivative(activation_kind kind, std::span<const float> kept,
 
 namespace {
 
-struct gelu_pair {
-  TROUPE_ALWAYS_INLINE static void compute(float x, float& y, float& derivative) {
-    const double d = x;
-    const double magnitude = elementary::clamped(d < 0 ? -d : d, 0, 37);
-    const double bell = elementary::exp_for_float(-0.5 * magnitude * magnitude);
-    const double tail =
-      0.5 * bell * elementary::erfcx(magnitude * 0x1.6a09e667f3bcdp-1); // 1 / sqrt(2)
-    const double share = d > 0 ? 1 - tail : tail;
-    y = static_cast<float>(d * share);
-    derivative = static_cast<float>(share + d * (0x1.9884533d43651p-2 * bell)); // 1 / sqrt(2 pi)
-  }
-};
-
-struct silu_pair {
-  TROUPE_ALWAYS_INLINE static void compute(float x, float& y, float& derivative) {
-    const double s = elementary::sigmoid_for_float(static_cast<double>(x));
-    y = static_cast<float>(x * s);
-    derivative = static_cast<float>(s + x * s * (1 - s));
-  }
-};
-
 TROUPE_MULTIVERSION void compute_gelu(float* __restrict y, float* __restrict derivative,
                                       size_t count) {
   for (size_t i = 0; i < count; ++i)
-    gelu_pair::compute(y[i], y[i], derivative[i]);
+    gelu_pair(y[i], y + i, derivative + i);
 }
 
 TROUPE_MULTIVERSION void compute_silu(float* __restrict y, float* __restrict derivative,
                                       size_t count) {
   for (size_t i = 0; i < count; ++i)
-    silu_pair::compute(y[i], y[i], derivative[i]);
+    silu_pair(y[i], y + i, derivative + i);
 }
 
 } // namespace
@@ -229,6 +163,16 @@ void activate_and_derive(activation_kind kind, std::span<float> values,
                          std::span<float> derivative) {
   if (!derivative_needs_input(kind) || values.size() != derivative.size())
     throw std::invalid_argument("activation: of this kind the derivative follows from the output");
+  if (auto* const device = device_of(values)) {
+    if (!is_added(kind))
+      return device->run("activate_and_derive", values.size(),
+                         {values, derivative, uint64_t{kind == activation_kind::gelu}});
+    return device->on_processor(values, [&](auto copy) {
+      std::vector<float> slopes(copy.size());
+      activate_and_derive(kind, copy, slopes);
+      device->upload(slopes, derivative);
+    });
+  }
   if (is_added(kind))
     return for_blocks(kind, values, true, [&](size_t begin, auto value, auto slope) {
       copy_values(value, values.begin() + static_cast<std::ptrdiff_t>(begin));

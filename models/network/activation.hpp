@@ -46,9 +46,6 @@ TROUPE_TAKES_ADDITIONS(activation_kind);
 /// What stands behind a value that is added. Throws std::invalid_argument for others.
 const own_activation& added_activation(activation_kind kind);
 
-/// The slope of leaky-relu below 0 (Maas et al. 2013).
-inline constexpr float leaky_relu_slope = 0.01f;
-
 /// Whether f'(x) does not follow from f(x): gelu and silu fall and rise again below 0, added ones may.
 constexpr bool derivative_needs_input(activation_kind kind) {
   return kind == activation_kind::gelu || kind == activation_kind::silu || is_added(kind);

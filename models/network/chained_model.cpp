@@ -1,8 +1,8 @@
 #include "models/network/chained_model.hpp"
 
-#include "models/base/copy_values.hpp"
 #include "models/base/require.hpp"
 #include "models/losses/evaluate_loss.hpp"
+#include "models/math/moves.hpp"
 #include "models/math/tree_accumulator.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ batch_sums chained_model::take_loss(const batch& rows, workspace& memory) const 
   const auto last = chain().size() - 1;
   const auto parts = chain().part_count();
   const auto words = rows.row_count * figure_words(loss.kind);
-  const auto told = memory.slot(chain().slot_count(), parts * words);
+  const auto told = memory.of_processor().slot(chain().slot_count(), parts * words);
   std::array<part_figures, part_count_max> figures;
   const auto sums =
     sum_along_tree<batch_sums>(0, parts, [&](size_t t) -> std::optional<batch_sums> {
@@ -127,7 +127,7 @@ void chained_model::score_derivatives(std::span<const float> parameters,
   forward(parameters, row, true, memory); // nothing is dropped, and what backward needs is kept
   // Of a single row scores lie in order, cut or not.
   const auto delta = chain().delta(chain().size() - 1, row, memory);
-  std::ranges::fill(delta, 0.0f);
+  fill_values(delta, 0);
   delta[output] = 1;
   descend(parameters, row, memory);
   chain().for_each_tile([&](size_t k, size_t t, const index_range& elements) {
@@ -169,7 +169,7 @@ batch_sums whole_loss(const segment_chain& chain, const loss_options& loss, cons
 batch_sums tell_loss(const segment_chain& chain, const loss_options& loss, size_t t,
                      const batch& rows, workspace& memory, std::span<float> figures) {
   const auto part = part_of_scores(chain, t, rows, memory);
-  copy_values(chain.output(chain.size() - 1, t, rows, memory), part.scores.begin());
+  copy_floats(chain.output(chain.size() - 1, t, rows, memory), part.scores);
   if (!is_classification(loss.kind))
     return split_regression(loss, rows, part);
   tell_figures(rows, part, figures);

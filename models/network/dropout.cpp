@@ -2,10 +2,13 @@
 
 #include "models/base/multiversion.hpp"
 #include "models/base/random.hpp"
+#include "models/device/device_queue.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -38,6 +41,16 @@ void fill_dropout_mask(double rate, const batch& rows, uint32_t layer, const ind
   const auto seed = seed_of(rows, layer);
   const auto kept = static_cast<float>(1 / (1 - rate));
   const auto dropped_below = static_cast<uint64_t>(rate * 0x1p32); // of 2^32 equally likely words
+  if (auto* const device = device_of(mask)) {
+    std::vector<float> words(2 * rows.row_count);
+    for (size_t i = 0; i < rows.row_count; ++i) {
+      const auto number = uint64_t{rows.row_number(i)};
+      std::memcpy(&words[2 * i], &number, sizeof(number));
+    }
+    return device->run("dropout_mask", mask.size(),
+                       {device->staged(words), mask, units.size(), units.begin, seed,
+                        static_cast<uint64_t>(random_purpose::dropout), dropped_below, kept});
+  }
   for (size_t i = 0; i < rows.row_count; ++i) {
     const random_sequence sequence{seed, random_purpose::dropout, rows.row_number(i)};
     float* const row = mask.data() + i * units.size();
@@ -55,6 +68,8 @@ void apply_mask(std::span<const float> mask, std::span<const float> values, std:
     throw std::invalid_argument("dropout: " + std::to_string(mask.size()) + " factors for " +
                                 std::to_string(values.size()) + " values and " +
                                 std::to_string(out.size()) + " results");
+  if (auto* const device = device_of(out))
+    return device->run("multiply_values", out.size(), {mask, values, out});
   multiply(mask.data(), values.data(), out.data(), mask.size());
 }
 

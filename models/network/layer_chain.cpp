@@ -1,8 +1,7 @@
 #include "models/network/layer_chain.hpp"
 
-#include "models/base/copy_values.hpp"
 #include "models/layers/dense.hpp"
-#include "models/math/reduction.hpp"
+#include "models/math/moves.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -19,22 +18,6 @@ enum slot : size_t { rows_behind, derivative, entered, plain, own_count };
 
 /// Behind all segments': derivatives by what is read, then what runs share (layer_run.hpp).
 enum slot_behind : size_t { read_derivative, run_slots, behind_count = run_slots + shared_slots };
-
-void copy_columns(std::span<const float> from, size_t from_width, size_t from_begin,
-                  std::span<float> to, size_t to_width, size_t to_begin, size_t width) {
-  const auto rows = to.size() / to_width;
-  for (size_t i = 0; i < rows; ++i)
-    copy_values(from.subspan(i * from_width + from_begin, width),
-                to.subspan(i * to_width + to_begin).begin());
-}
-
-void add_columns(std::span<const float> from, size_t from_width, size_t from_begin,
-                 std::span<float> to, size_t to_width, size_t to_begin, size_t width) {
-  const auto rows = to.size() / to_width;
-  for (size_t i = 0; i < rows; ++i)
-    add_into(to.subspan(i * to_width + to_begin, width),
-             from.subspan(i * from_width + from_begin, width));
-}
 
 layout_piece whole_piece(size_t tensor, const std::vector<size_t>& shape) {
   const auto size = size_of(shape);
@@ -218,6 +201,22 @@ bool layer_segments::is_random() const {
   return false;
 }
 
+uint64_t layer_segments::device_scratch(size_t rows) const {
+  uint64_t result = 0;
+  for (const auto& one : made_)
+    for (const auto& run : one.runs)
+      result = std::max(result, run ? run->device_scratch(rows) : 0);
+  return result;
+}
+
+bool layer_segments::runs_on_devices() const {
+  for (const auto& one : made_)
+    for (const auto& run : one.runs)
+      if (run && !run->runs_on_devices())
+        return false;
+  return true;
+}
+
 // ---- For plans ----
 
 std::vector<size_t> layer_segments::layer_widths() const {
@@ -313,8 +312,9 @@ void layer_segments::enter(size_t k, const batch& rows, bool, workspace& memory)
   if (!made_[k].reads_carried)
     return;
   const auto width = made_[k].read_width;
-  copy_columns(output(k - 1, rows, memory), in_width(k), 0,
-               memory.slot(slot_of(k, entered), rows.row_count * width), width, 0, width);
+  copy_columns({output(k - 1, rows, memory), in_width(k), 0},
+               {memory.slot(slot_of(k, entered), rows.row_count * width), width, 0}, width,
+               rows.row_count);
 }
 
 void layer_segments::forward(size_t k, size_t t, const windowed_values& parameters,
@@ -328,8 +328,8 @@ void layer_segments::forward(size_t k, size_t t, const windowed_values& paramete
   const auto width = run.output_size();
   const auto y = memory.slot(slot_of(k, plain), rows.row_count * width);
   run.forward(call, x, y);
-  copy_columns(y, width, 0, out, out_width(k), 0, width);
-  copy_columns(x, in_width(k), 0, out, out_width(k), width, in_width(k));
+  copy_columns({y, width, 0}, {out, out_width(k), 0}, width, rows.row_count);
+  copy_columns({x, in_width(k), 0}, {out, out_width(k), width}, in_width(k), rows.row_count);
 }
 
 void layer_segments::finish(size_t k, size_t first_row, const windowed_values& parameters,
@@ -338,8 +338,8 @@ void layer_segments::finish(size_t k, size_t first_row, const windowed_values& p
     add_bias_and_activate(activation_kind::identity, parameters.at(tile(k, part_count())), values);
   const auto width = out_width(k);
   const std::span<const float> before = k == 0 ? rows.features : output(k - 1, rows, memory);
-  add_columns(before.subspan(first_row * in_width(k)), in_width(k), in_width(k) - width, values,
-              width, 0, width);
+  add_columns({before.subspan(first_row * in_width(k)), in_width(k), in_width(k) - width},
+              {values, width, 0}, width, values.size() / width);
 }
 
 // ---- Backward ----
@@ -355,10 +355,11 @@ void layer_segments::backward(size_t k, size_t t, const windowed_values& paramet
   if (here.carries) {
     const auto width = run.output_size();
     const auto dy = memory.slot(slot_of(k, entered), rows.row_count * width);
-    copy_columns(behind, out_width(k), 0, dy, width, 0, width);
+    copy_columns({behind, out_width(k), 0}, {dy, width, 0}, width, rows.row_count);
     run.backward(call, x, memory.slot(slot_of(k, plain), dy.size()), dy, out, gradient_out);
     if (!out.empty())
-      add_columns(behind, out_width(k), width, out, in_width(k), 0, in_width(k));
+      add_columns({behind, out_width(k), width}, {out, in_width(k), 0}, in_width(k),
+                  rows.row_count);
     return;
   }
   // No later step reads a single part's share of a sum.
@@ -368,8 +369,8 @@ void layer_segments::backward(size_t k, size_t t, const windowed_values& paramet
   const auto width = here.read_width;
   const auto dx = memory.slot(shared_slot_ + read_derivative, rows.row_count * width);
   run.backward(call, x, y, behind, dx, gradient_out);
-  std::ranges::fill(out, 0.0f);
-  copy_columns(dx, width, 0, out, in_width(k), 0, width);
+  fill_values(out, 0);
+  copy_columns({dx, width, 0}, {out, in_width(k), 0}, width, rows.row_count);
 }
 
 void layer_segments::derive(size_t k, size_t first_row, const batch& rows, workspace& memory,
@@ -377,8 +378,8 @@ void layer_segments::derive(size_t k, size_t first_row, const batch& rows, works
   if (!made_[k].passes)
     return;
   const auto width = out_width(k);
-  add_columns(delta(k, rows, memory).subspan(first_row * width), width, 0, values, in_width(k),
-              in_width(k) - width, width);
+  add_columns({delta(k, rows, memory).subspan(first_row * width), width, 0},
+              {values, in_width(k), in_width(k) - width}, width, values.size() / in_width(k));
 }
 
 void layer_segments::gradient(size_t k, size_t t, const batch& rows, workspace& memory,
@@ -386,7 +387,7 @@ void layer_segments::gradient(size_t k, size_t t, const batch& rows, workspace& 
   if (t == part_count())
     sum_columns(delta(k, rows, memory), out);
   else
-    copy_values(gradient_slot(k, t, memory), out.begin());
+    copy_floats(gradient_slot(k, t, memory), out);
 }
 
 namespace {

@@ -55,6 +55,8 @@ public:
   /// Where the working order has each tensor (parameter_layout.hpp).
   std::vector<layout_piece> pieces() const;
   bool is_random() const;
+  bool runs_on_devices() const override;
+  uint64_t device_scratch(size_t rows) const override;
 
   std::vector<size_t> layer_widths() const override;
   std::vector<layer_cut> cuts_of(size_t k) const override;

@@ -1,5 +1,6 @@
 #include "models/network/model.hpp"
 
+#include "models/math/moves.hpp"
 #include "models/segments/dense_chain.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ void model::clear_frozen(std::span<float> gradient, size_t first) const {
   for (const auto& range : frozen_) {
     const auto begin = std::clamp(range.begin, first, first + gradient.size());
     const auto end = std::clamp(range.end, first, first + gradient.size());
-    std::ranges::fill(gradient.subspan(begin - first, end - begin), 0.0f);
+    fill_values(gradient.subspan(begin - first, end - begin), 0);
   }
 }
 

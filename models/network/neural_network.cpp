@@ -2,6 +2,7 @@
 
 #include "models/base/require.hpp"
 #include "models/layers/dense.hpp"
+#include "models/math/moves.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -136,7 +137,7 @@ bool neural_network::sweeps() const {
 // Piece by piece, so that the rows are read from memory once.
 batch_sums neural_network::sweep(std::span<const float> parameters, const batch& rows,
                                  std::span<float> gradient_out, workspace& memory) const {
-  std::ranges::fill(gradient_out, 0.0f);
+  fill_values(gradient_out, 0);
   const auto& layer = chain_.layers().front();
   const auto piece_rows = chain_.reads_sparse()
                             ? sparse_piece_rows

@@ -1,6 +1,6 @@
 #include "models/segments/dense_chain.hpp"
 
-#include "models/base/copy_values.hpp"
+#include "models/math/moves.hpp"
 #include "models/network/dropout.hpp"
 
 #include <algorithm>
@@ -107,13 +107,6 @@ bool is_kept_before(const dense_layer& layer) {
 
 std::span<float> part_of_rows(std::span<float> whole, size_t row_count, const index_range& units) {
   return whole.subspan(row_count * units.begin, row_count * units.size());
-}
-
-void copy_columns(std::span<const float> rows, size_t width, const index_range& columns,
-                  std::span<float> out) {
-  for (size_t row = 0; row * width < rows.size(); ++row)
-    copy_values(rows.subspan(row * width + columns.begin, columns.size()),
-                out.subspan(row * columns.size()).begin());
 }
 
 } // namespace
@@ -233,9 +226,7 @@ std::span<const float> dense_chain::whole_scores(const batch& rows, workspace& m
   for (size_t t = 0; t < part_count(); ++t) {
     const auto here = layout_.units(layers().size() - 1, t);
     const auto own = output(last, t, rows, memory);
-    for (size_t row = 0; row < rows.row_count; ++row)
-      copy_values(own.subspan(row * here.size(), here.size()),
-                  result.subspan(row * width + here.begin).begin());
+    copy_columns({own, here.size(), 0}, {result, width, here.begin}, here.size(), rows.row_count);
   }
   return result;
 }
@@ -256,7 +247,7 @@ void dense_chain::enter_layer(size_t layer, size_t t, const batch& rows, bool dr
   const auto result = rows_of(read, layer, t, rows, memory);
   auto from = values;
   if (is_kept_before(layers()[layer])) {
-    copy_values(values, result.begin());
+    copy_floats(values, result);
     activate(layers()[layer].activation, result);
     from = result;
   }
@@ -287,7 +278,9 @@ void dense_chain::forward(size_t k, size_t t, const windowed_values& parameters,
     const auto own_columns =
       part_of_rows(memory.slot(behind_layers(columns), rows.row_count * layers()[0].inputs),
                    rows.row_count, layout_.units(0, t));
-    copy_columns(rows.features, layers()[0].inputs, layout_.units(0, t), own_columns);
+    const auto units = layout_.units(0, t);
+    copy_columns({rows.features, layers()[0].inputs, units.begin}, {own_columns, units.size(), 0},
+                 units.size(), rows.row_count);
   }
   if (x.layer_count == 2) {
     const auto layer = layout_.shape(x.first_layer, t);

@@ -73,6 +73,7 @@ public:
   double dropout() const { return dropout_; }
 
   bool reads_sparse() const override { return layout_.reads_sparse(); }
+  bool runs_on_devices() const override { return !reads_sparse(); }
   std::vector<size_t> layer_widths() const override;
   std::vector<layer_cut> cuts_of(size_t k) const override;
   uint64_t multiply_adds(size_t k, const index_range& parts) const override;

@@ -1,7 +1,7 @@
 #include "models/segments/layer_run.hpp"
 
-#include "models/base/copy_values.hpp"
 #include "models/base/require.hpp"
+#include "models/math/moves.hpp"
 #include "models/math/reduction.hpp"
 
 #include <algorithm>
@@ -44,6 +44,18 @@ layer_run::layer_run(std::vector<chain_step> steps, size_t first_number, size_t 
 
 bool layer_run::is_random() const {
   return std::ranges::any_of(steps_, [](const auto& x) { return x.does && x.does->is_random(); });
+}
+
+bool layer_run::runs_on_devices() const {
+  return std::ranges::all_of(steps_,
+                             [](const auto& x) { return !x.does || x.does->runs_on_devices(); });
+}
+
+uint64_t layer_run::device_scratch(size_t rows) const {
+  uint64_t result = 0;
+  for (const auto& step : steps_)
+    result = std::max(result, step.does ? step.does->device_scratch(rows) : 0);
+  return result;
 }
 
 uint64_t layer_run::multiply_adds() const {
@@ -89,7 +101,7 @@ std::span<const float> layer_run::value(const run_call& call, size_t number,
 
 void layer_run::forward(const run_call& call, std::span<const float> x, std::span<float> y) const {
   if (steps_.empty()) {
-    copy_values(x, y.begin());
+    copy_floats(x, y);
     return;
   }
   for (size_t k = 0; k < steps_.size(); ++k) {
@@ -100,7 +112,7 @@ void layer_run::forward(const run_call& call, std::span<const float> x, std::spa
     if (steps_[k].does) {
       steps_[k].does->forward(call_of(call, k), from, to);
     } else {
-      copy_values(from, to.begin());
+      copy_floats(from, to);
       add_into(to, value(call, steps_[k].adds, x, y));
     }
   }
@@ -113,10 +125,10 @@ void layer_run::backward(const run_call& call, std::span<const float> x, std::sp
   const auto last = dx.empty() ? first_learning_ : 0; // derivatives below are not asked for
   size_t turn = first_delta;
   auto delta = call.memory.slot(call.shared_slot + turn, dy.size());
-  copy_values(dy, delta.begin());
+  copy_floats(dy, delta);
   for (auto k = steps_.size(); k-- > last;) {
     if (!steps_[k].does) {
-      copy_values(delta, call.memory.slot(call.first_slot + saved_[k], delta.size()).begin());
+      copy_floats(delta, call.memory.slot(call.first_slot + saved_[k], delta.size()));
       continue; // the derivative of the value before is the same
     }
     const auto& one = *steps_[k].does;
@@ -139,7 +151,7 @@ void layer_run::backward(const run_call& call, std::span<const float> x, std::sp
   }
   // Where the first step adds, or there is none, what is left is the derivative.
   if (!dx.empty() && delta.data() != dx.data())
-    copy_values(delta, dx.begin());
+    copy_floats(delta, dx);
 }
 
 } // namespace troupe

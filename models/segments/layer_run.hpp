@@ -50,6 +50,8 @@ public:
   /// Of the run's own, from `first_slot` on.
   size_t slot_count() const { return 2 * steps_.size() + saved_count_; }
   bool is_random() const;
+  bool runs_on_devices() const;
+  uint64_t device_scratch(size_t rows) const;
   /// Multiply-adds of a row, forward.
   uint64_t multiply_adds() const;
   /// Floats of the run's own slots, of `rows` rows forward and `derived` on the way back.

@@ -102,6 +102,10 @@ public:
 
   /// Whether batches have sparse rows.
   virtual bool reads_sparse() const { return false; }
+  /// Whether `memory`, rows and parameters may be a device's (models/device/device_memory.hpp).
+  virtual bool runs_on_devices() const { return false; }
+  /// Floats of a device beside memory_floats, of so many rows.
+  virtual uint64_t device_scratch(size_t) const { return 0; }
   /// Values behind each layer, for people.
   virtual std::vector<size_t> layer_widths() const = 0;
   /// How the layers of segment k are cut.

@@ -40,7 +40,7 @@ class Builder:
         self.is_x86 = "x86_64" in machine
         self.third = folder / "third"  # of the system's headers only those that have no code of their own
         self.third.mkdir(parents=True, exist_ok=True)
-        for name in ("xtensor", "xtl", "Random123"):
+        for name in ("xtensor", "xtl", "Random123", "CL"):
             link(self.third / name, Path("/usr/include") / name)
 
     def objects(self, models, sources, folder):

@@ -1,0 +1,36 @@
+// Which devices compute a job's model, and whether they are right.
+
+#pragma once
+
+#include "models/device/device.hpp"
+#include "models/network/model.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// The choice of no device.
+inline constexpr std::string_view processor_choice = "cpu";
+
+/// Computes gradients of small models with every kind of layer, on the device and on the processor. Empty when they have
+/// the same bits; else what differs first, as "attention: other bits than the processor's". Computed once a device.
+std::string self_test(const device_facts& which);
+
+/// The devices that compute a model by a job's choice: none for "cpu", and for "auto" where none is right or the model
+/// is none for devices. Throws device_error where another choice cannot be had.
+std::vector<device_facts> devices_for(const model& network, std::string_view choice);
+
+/// What runs at a time.
+struct device_load {
+  size_t rows = 1;     ///< at most, of a replica
+  size_t replicas = 1; ///< which are dealt out to the devices; 0: nothing is known of them
+};
+
+/// The model, as those devices compute it. Throws device_error, also where the load is more than a device's memory.
+std::shared_ptr<const model> on_devices(std::shared_ptr<const model> network,
+                                        std::string_view choice, const device_load& load);
+
+} // namespace troupe
