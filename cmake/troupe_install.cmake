@@ -108,6 +108,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME troupe)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "python3 (>= 3.9)") # sweep and compare (python/tools)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "ocl-icd-libopencl1 | libopencl1") # loaded when a job wants a device
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Trains models with a company of actors: the troupe command")
 set(CPACK_DEBIAN_CLIENT_PACKAGE_NAME libtroupe-client)
 set(CPACK_DEBIAN_CLIENT_PACKAGE_SECTION libs)

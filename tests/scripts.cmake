@@ -68,7 +68,7 @@ if(TROUPE_BUILD_COMMAND)
   add_test(NAME golden COMMAND ${TROUPE_PYTHON} -B ${here}/golden/golden_test.py ${folders})
   troupe_script_tests(
     cluster_faults cluster_modes cluster_namespaces cluster_placements cluster_refusals cluster_wire deploy elastic
-    disk/checkpoint_disk disk/faulty_files examples/digits examples/linear_examples examples/mnist examples/modes
+    devices/devices disk/checkpoint_disk disk/faulty_files examples/digits examples/linear_examples examples/mnist examples/modes
     explain/hangs flight/flight hung_threads impostors keys/key_effects kinds/layers kinds/metrics kinds/own_kinds
     kinds/plateau kinds/rare_classes kinds/start large_model launch missing_nodes model_commands page/page page/timeline
     page_faults:page/faults page_visitors:page/visitors practice/practice predictions:rows/predictions

@@ -8,6 +8,7 @@
 #include "data/table/memory_room.hpp"
 #include "data/text/failure.hpp"
 #include "models/base/rounding.hpp"
+#include "models/device/device.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/error.hpp>
@@ -67,6 +68,8 @@ void guard(caf::stateful_actor<State, rounds_by_default<Base>>* self) {
       const failure told{problem.code(), with_work(self->state, problem.reason()), problem.where(),
                          problem.hint()};
       return end_reason(told.code(), told.what());
+    } catch (const device_error& problem) {
+      return end_reason(failure_code::io_error, with_work(self->state, problem.what()));
     } catch (const std::exception& problem) {
       return end_reason(failure_code::internal, with_work(self->state, problem.what()));
     } catch (...) {

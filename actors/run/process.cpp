@@ -21,9 +21,11 @@
 #include "coordinators/job/private_job.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
+#include "coordinators/parallel/process_plan.hpp"
 #include "data/identity/arithmetic_check.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
+#include "models/device/on_devices.hpp"
 #include "models/math/products.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
@@ -104,8 +106,8 @@ void process::spawn_trainers(caf::actor_system& system, const job& resolved,
                              const row_holders& holders, const std::vector<holding_size>& sizes) {
   const auto& training = resolved.training;
   options.pool = gradients_;
-  options.training = {network_, make_optimizer(resolved.optimizer), changes_of(resolved, *network_),
-                      resolved.federated.proximal};
+  options.training = {options.training.network, make_optimizer(resolved.optimizer),
+                      changes_of(resolved, *network_), resolved.federated.proximal};
   options.hooks = with_environment(given.hooks);
   options.names = rows_;
   if (training.strategy == strategy_kind::parameters) {
@@ -152,6 +154,22 @@ std::shared_ptr<work_gauge> process::new_gauge(const process_options& options) {
   return options.wired ? gauges_.emplace_back(std::make_shared<work_gauge>()) : nullptr;
 }
 
+namespace {
+
+std::shared_ptr<const model> model_on_devices(std::shared_ptr<const model> network,
+                                              const std::string& choice, const device_load& load) {
+  try {
+    return on_devices(std::move(network), choice, load);
+  } catch (const device_error& problem) {
+    throw failure(
+      failure_code::mismatch, problem.what(), "runtime.device",
+      "'troupe doctor' lists the devices of this machine; without the key the processor "
+      "computes, with the same bits");
+  }
+}
+
+} // namespace
+
 process::process(caf::actor_system& system, const job& resolved,
                  std::shared_ptr<const prepared_data> data, const process_options& options)
   : self_(options.self) {
@@ -162,6 +180,12 @@ process::process(caf::actor_system& system, const job& resolved,
   }
   network_ = make_model(resolved, shape);
   const auto plan = timeline_of(resolved, shape);
+  const auto& choice = options.device.empty() ? resolved.runtime.device : options.device;
+  // What is asked of the model at the end, and by solvers, is the processor's.
+  const auto computing =
+    self_.replica_count > 0 && scope_of(resolved.optimizer.kind) != optimizer_scope::solver
+      ? model_on_devices(network_, choice, device_load_of(resolved, plan, self_.replica_count))
+      : network_;
   const auto parameter_count = network_->layout().size();
   gradients_ = std::make_shared<buffer_pool>(parameter_count);
   parameters_ = std::make_shared<buffer_pool>(parameter_count);
@@ -175,7 +199,7 @@ process::process(caf::actor_system& system, const job& resolved,
            data->chunk_rows,
            data->source_rows,
            data->holdings};
-  replica_options for_replicas{network_, rows, gradients_, plan, with_environment(options.hooks)};
+  replica_options for_replicas{computing, rows, gradients_, plan, with_environment(options.hooks)};
   for_replicas.names = rows_;
   for_replicas.schedule = resolved.parallel.schedule;
   for_replicas.by_segment = resolved.parallel.sharded;
@@ -209,6 +233,7 @@ process::process(caf::actor_system& system, const job& resolved,
   for_shards.follows_results = resolved.optimizer.plateau.is_on();
   if (has_server(resolved.training)) {
     trainer_options for_trainers;
+    for_trainers.training.network = computing;
     for_trainers.rows = rows;
     for_trainers.plan = plan;
     if (resolved.federated.has_port() && options.wired)

@@ -53,6 +53,7 @@ struct process_options {
   std::shared_ptr<test_hooks> hooks;   ///< for tests; null: none
   std::shared_ptr<run_recorder> trace; ///< null: no timeline is wanted
   sequence_options decisions;          ///< of the process with the parameter server
+  std::string device = {};             ///< that replicas compute on; empty: runtime.device
 };
 
 class process {

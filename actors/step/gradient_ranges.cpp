@@ -1,5 +1,7 @@
 #include "actors/step/gradient_ranges.hpp"
 
+#include "models/math/lanes.hpp"
+
 #include <algorithm>
 
 namespace troupe {
@@ -18,8 +20,12 @@ contribution part_of(const contribution& news, const index_range& elements) {
   return result;
 }
 
+// What is not a number has other bits on other processors and devices: the shard ends the run by it anyway.
 bool is_same_work(const contribution& a, const contribution& b) {
-  return a.gradient_sum == b.gradient_sum && a.sums == b.sums;
+  const auto is_finite = [](const contribution& x) {
+    return all_finite(x.gradient_sum.values().data(), x.gradient_sum.size());
+  };
+  return (a.gradient_sum == b.gradient_sum && a.sums == b.sums) || (!is_finite(a) && !is_finite(b));
 }
 
 // The program that adds inputs one after the other.

@@ -75,6 +75,7 @@ void replica_state::restart(const view& news) {
   for (const auto& shard : news.shards)
     elements_.push_back(elements_of_blocks(shard.blocks, options_.network->layout().size()));
   versions_.clear();
+  memory_.set_version(0);
   computed_ = {};
   member_.reset();
   if (news.replicas[index_].shares_model())
@@ -202,6 +203,7 @@ bool replica_state::compute_tile() {
 
 void replica_state::evaluate(uint64_t version) {
   const auto begin = self_->clock().now();
+  memory_.set_version(version + 1);
   for (const auto& share : evaluation_shares_) {
     if (member_ && !share.empty())
       return member_->begin_evaluation(version, share, versions_.at(version).parameters);
@@ -298,6 +300,7 @@ batch_sums replica_state::compute_slice(uint64_t step, size_t slice, buffer& gra
   if (options_.hooks.crashing_row)
     crash_if_asked(options_.hooks, options_.names.rows_of(step, slice));
   const auto rows = options_.rows->of_slice(step, slice, reader_);
+  memory_.set_version(step + 1);
   const auto sums =
     options_.network->gradient(point_of(step), rows, gradient.values(), memory_, listener);
   times_.slice.reset();

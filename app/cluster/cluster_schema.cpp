@@ -158,6 +158,8 @@ node_keys make_node_schema() {
              "size", &memory_size_of, &memory_size_text, "\"512 MiB\" or \"8 GiB\"")),
            {"what it may take, such as \"8 GiB\"; with less than its plan says nothing begins",
             "as much as there is"});
+  node.add("device", &x::device,
+           {"what its replicas compute on, as runtime.device", "runtime.device"});
   node.add("certificate", &x::certificate,
            {"proves the node's name; relative to this file", "tls.certificate"});
   node.add("key", &x::key, {"belongs to the certificate; relative to this file", "tls.key"});

@@ -12,12 +12,14 @@ void examine_machine(findings& out, const wishes& wanted) {
   const auto machine = look_at_machine();
   out.push_back(judge_processors(machine, wanted));
   out.push_back(judge_arithmetic(machine, wanted));
+  const auto devices = judge_devices(look_at_devices(), wanted);
+  out.insert(out.end(), devices.begin(), devices.end());
   out.push_back(judge_descriptors(machine, wanted));
   out.push_back(judge_clock(machine));
 }
 
 wishes wishes_of(const job& x, size_t node_count) {
-  return {x.runtime.threads, x.runtime.instructions, node_count};
+  return {x.runtime.threads, x.runtime.instructions, node_count, x.runtime.device};
 }
 
 void examine_folders(findings& out, const job& x) {

@@ -1,7 +1,9 @@
 #include "app/doctor/doctor_judgement.hpp"
 
 #include "app/terminal/figures_text.hpp"
+#include "coordinators/job/memory_need.hpp"
 #include "models/base/arithmetic.hpp"
+#include "models/device/on_devices.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -79,6 +81,33 @@ finding judge_arithmetic(const machine_facts& x, const wishes& wanted) {
     return {check, health::warn, what,
             "the bits are right, but a processor with AVX2 and FMA is some 100 times faster"};
   return {check, health::ok, what};
+}
+
+findings judge_devices(const std::vector<device_state>& all, const wishes& wanted) {
+  findings result;
+  for (const auto& [facts, problem, gflops] : all) {
+    const auto check = "device " + std::to_string(facts.number);
+    const auto what = facts.name + " (" + facts.platform + "), " + bytes_text(facts.memory_bytes);
+    if (problem.empty())
+      result.push_back(
+        {check, health::ok,
+         what + ": the bits of the processor; products " + rounded(gflops) + " GFLOP/s"});
+    else
+      result.push_back({check, health::warn, what + ": " + problem,
+                        "no run uses it: its results would not be the processor's"});
+  }
+  if (wanted.device == processor_choice)
+    return result;
+  try {
+    const auto called = devices_called(wanted.device);
+    for (const auto& [facts, problem, gflops] : all)
+      if (wanted.device != "auto" && !problem.empty() && facts.number == called.at(0).number)
+        throw device_error(facts.name + ": " + problem);
+  } catch (const device_error& problem) {
+    result.push_back({"runtime.device", health::fail, problem.what(),
+                      "choose another device, or leave the key out", failure_code::mismatch});
+  }
+  return result;
 }
 
 finding judge_descriptors(const machine_facts& x, const wishes& wanted) {

@@ -52,6 +52,7 @@ struct wishes {
   std::optional<size_t> threads;                         ///< runtime.threads
   std::optional<products::instruction_set> instructions; ///< runtime.instructions
   size_t node_count = 0;                                 ///< 0: one process
+  std::string device = "cpu";                            ///< runtime.device
 };
 
 /// A run's process has about thirty files open: standard streams, logs, data, checkpoints, CAF's
@@ -75,6 +76,8 @@ inline constexpr int64_t clock_step_ns_max = 1'000'000;
 
 finding judge_processors(const machine_facts& x, const wishes& wanted);
 finding judge_arithmetic(const machine_facts& x, const wishes& wanted);
+/// One finding a device; and one more where the job wants a device that is not here, or is not right.
+findings judge_devices(const std::vector<device_state>& all, const wishes& wanted);
 finding judge_descriptors(const machine_facts& x, const wishes& wanted);
 finding judge_clock(const machine_facts& x);
 finding judge_folder(const std::string& check, const folder_facts& x);

@@ -3,12 +3,15 @@
 #include "app/cluster/cluster_address.hpp"
 #include "app/cluster/cluster_schema.hpp"
 #include "models/base/arithmetic.hpp"
+#include "models/device/device_queue.hpp"
+#include "models/device/on_devices.hpp"
 
 #include <openssl/asn1.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -103,6 +106,24 @@ int64_t seconds_until(const ASN1_TIME* when) {
   return int64_t{days} * 86'400 + seconds;
 }
 
+double product_gflops(const device_facts& which) {
+  const size_t size = which.is_processor ? 256 : 1024;
+  constexpr int rounds = 8;
+  const auto queue = device_queue::make(open_device(which));
+  const auto from = queue->make_buffer(size * size), to = queue->make_buffer(size * size);
+  const auto matrix = products::matrix_of(from.values().data(), size, size);
+  const auto multiply = [&](int count) {
+    for (int i = 0; i < count; ++i)
+      products::multiply(matrix, matrix, products::result_of(to.values().data(), size, size));
+    queue->copy_of(to.values().first(1));
+  };
+  multiply(1); // compiles
+  const auto begin = std::chrono::steady_clock::now();
+  multiply(rounds);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  return 2e-9 * rounds * static_cast<double>(size * size * size) / took.count();
+}
+
 } // namespace
 
 std::optional<double> quota_of(const std::string& cpu_max) {
@@ -126,6 +147,20 @@ machine_facts look_at_machine() {
   result.arithmetic = own_arithmetic();
   result.descriptors = descriptor_limit();
   look_at_clock(result);
+  return result;
+}
+
+std::vector<device_state> look_at_devices() {
+  std::vector<device_state> result;
+  for (const auto& x : devices_here()) {
+    auto& one = result.emplace_back(device_state{x, self_test(x)});
+    try {
+      if (one.problem.empty())
+        one.product_gflops = product_gflops(x);
+    } catch (const device_error& problem) {
+      one.problem = problem.what();
+    }
+  }
   return result;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "app/cluster/cluster_file.hpp"
+#include "models/device/device.hpp"
 #include "models/math/products.hpp"
 
 #include <algorithm>
@@ -29,6 +30,16 @@ struct machine_facts {
 };
 
 machine_facts look_at_machine();
+
+/// An OpenCL device, and how it computes.
+struct device_state {
+  device_facts facts;
+  std::string problem; ///< of its self-test; empty: it has the bits of the processor
+  double product_gflops =
+    0; ///< of a product of 1024 x 1024 (a processor: 256 x 256), 10^9 operations a second
+};
+
+std::vector<device_state> look_at_devices();
 
 /// Reads the two numbers of cgroup v2's cpu.max, "QUOTA PERIOD" in microseconds, as cores. Nothing
 /// for "max" and for what it cannot be.

@@ -7,6 +7,7 @@
 #include "data/text/number_text.hpp"
 #include "data/text/shown_text.hpp"
 
+#include "models/device/on_devices.hpp"
 #include "models/network/chained_model.hpp"
 
 #include <fmt/format.h>
@@ -88,6 +89,23 @@ std::vector<std::string> holding_texts(const std::vector<held_rows>& holdings,
   return result;
 }
 
+const std::string& device_choice(const job& resolved, const run_place& where) {
+  const auto& nodes = where.cluster.nodes;
+  const bool says = where.own && *where.own < nodes.size() && !nodes[*where.own].device.empty();
+  return says ? nodes[*where.own].device : resolved.runtime.device;
+}
+
+std::string device_text(const model& network, const std::string& choice) {
+  std::string result;
+  try {
+    for (const auto& x : devices_for(network, choice))
+      result += (result.empty() ? "" : ", ") + x.name + " (" + x.platform + ')';
+  } catch (const device_error& problem) {
+    return problem.what(); // the run will end with it
+  }
+  return result.empty() ? "none that computes this model: the processor does" : result;
+}
+
 class describer {
 public:
   describer(const job& x, const prepared_data& data, size_t core_count, const run_place& where)
@@ -113,6 +131,8 @@ public:
     if (is_private(resolved_))
       add("privacy", privacy());
     add("memory", memory());
+    if (const auto& choice = device_choice(resolved_, where_); choice != processor_choice)
+      add("device", device_text(*make_model(resolved_, shape_), choice));
     warn_of_parts();
     warn_of_rows();
     warn_of_row_names();

@@ -311,6 +311,7 @@ struct runtime_options {
   std::optional<size_t> threads; ///< of the scheduler, >= 1; absent: as are useful
   scheduler_policy policy = scheduler_policy::sharing;
   std::optional<products::instruction_set> instructions; ///< of products; absent: the fastest
+  std::string device = "cpu"; ///< what replicas compute on (models/device/on_devices.hpp)
   /// Who may be lost with the same work before it is not given out again; 0: no matter how many
   /// (coordinators/membership/lost_work.hpp, coordinators/modes/trainer_roster.hpp).
   size_t attempts = 3;

@@ -35,6 +35,7 @@ struct cluster_node {
   std::optional<uint64_t> memory_bytes = {}; ///< that it may take; absent: as its machine has
   bool holds_rows = false;                   ///< it has rows of its own, which others may not have
   bool is_listed = true;                     ///< in the cluster file; else it is this process
+  std::string device = {}; ///< that its replicas compute on; empty: runtime.device
 
   friend bool operator==(const cluster_node&, const cluster_node&) = default;
 };

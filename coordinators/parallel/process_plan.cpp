@@ -3,9 +3,12 @@
 #include "coordinators/base/span_set.hpp"
 #include "coordinators/exchange/link_limits.hpp"
 #include "coordinators/exchange/tensor_name.hpp"
+#include "coordinators/job/training_modes.hpp"
 #include "coordinators/membership/cut_rule.hpp"
 #include "coordinators/parallel/tile_rule.hpp"
 #include "coordinators/step/placement.hpp"
+#include "models/base/saturating.hpp"
+#include "models/device/device_model.hpp"
 #include "models/segments/segment_chain.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
 
@@ -13,6 +16,22 @@
 #include <utility>
 
 namespace troupe {
+
+device_load device_load_of(const job& resolved, const timeline& plan, size_t replica_count) {
+  return {std::max<size_t>(plan.batch_size / plan.slice_count + 1, evaluation_chunk_rows),
+          resolved.parallel.splits()      ? 0
+          : has_server(resolved.training) ? 2 * replica_count
+                                          : replica_count};
+}
+
+uint64_t device_bytes_of(const job& resolved, const cluster_node& node, const model& network,
+                         const timeline& plan, size_t replica_count) {
+  const auto& choice = node.device.empty() ? resolved.runtime.device : node.device;
+  if (choice == processor_choice || choice == "auto" || !device_problem(network).empty())
+    return 0; // of "auto" only the machine itself knows
+  const auto load = device_load_of(resolved, plan, replica_count);
+  return saturated_product(load.replicas, device_bytes(network, load.rows));
+}
 
 namespace {
 
@@ -229,6 +248,8 @@ private:
                      (1 + slots) * floats(x.owned() + owned_by_wards(m)));
     x.memory.add(memory_cause::data, bytes_of_rows(shape_at(work_.shape, x.name)));
     x.memory.add(memory_cause::process, program_bytes + under_way(m));
+    x.device_bytes =
+      device_bytes_of(work_.resolved, work_.nodes[m], work_.network, plan_, x.replicas.size());
   }
 
   /// Elements of the spans that it is a deputy of.

@@ -33,6 +33,8 @@
 #include "coordinators/membership/cluster_plan.hpp"
 #include "coordinators/membership/cluster_view.hpp"
 #include "coordinators/parallel/group_plan.hpp"
+#include "coordinators/step/timeline.hpp"
+#include "models/device/on_devices.hpp"
 
 #include <optional>
 #include <string>
@@ -47,11 +49,20 @@ struct process_plan {
   uint64_t window = 0;            ///< elements
   memory_need memory;
   std::optional<uint64_t> limit; ///< bytes it is stated to have
+  uint64_t device_bytes = 0;     ///< of the memory of devices, where its replicas compute on some
 
   /// Elements.
   uint64_t owned() const;
   bool is_idle() const { return replicas.empty() && spans.empty(); }
 };
+
+/// What so many replicas of a process ask of its devices: rows of a slice, or of a chunk of an evaluation; trainers have
+/// two models' memory each. Of replicas that share a model nothing is known here.
+device_load device_load_of(const job& resolved, const timeline& plan, size_t replica_count);
+
+/// Of its devices, where this node's replicas compute on some.
+uint64_t device_bytes_of(const job& resolved, const cluster_node& node, const model& network,
+                         const timeline& plan, size_t replica_count);
 
 /// What one process sends another in a step.
 struct process_link_plan {

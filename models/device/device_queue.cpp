@@ -21,8 +21,8 @@ using opencl::check, opencl::loaded;
 /// Addresses are given away in chunks, whose owners stand in a table.
 constexpr uintptr_t chunk_bytes = uintptr_t{1} << 28;
 constexpr size_t chunk_count = detail::device_address_bytes / chunk_bytes;
-constexpr size_t group_items =
-  64; ///< of a work group, but those of products: group_side x group_side
+/// Items of a work group; of a product, along both extents.
+constexpr size_t group_items = 64;
 constexpr size_t group_side = 16;
 
 /// For tests: a device that is lost in the middle of a run.

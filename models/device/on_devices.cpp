@@ -139,6 +139,8 @@ std::vector<device_facts> devices_for(const model& network, std::string_view cho
 std::shared_ptr<const model> on_devices(std::shared_ptr<const model> network,
                                         std::string_view choice, const device_load& load) {
   auto found = devices_for(*network, choice);
+  if (found.empty())
+    return network;
   const auto one = device_bytes(*network, load.rows);
   const auto parameters = network->layout().size() * sizeof(float);
   const auto problem_of = [&](const device_facts& x) -> std::string {

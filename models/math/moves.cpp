@@ -32,7 +32,8 @@ void for_each_row(const char* kernel, const column_range<const float>& from,
 void fill_values(std::span<float> values, float value) {
   if (auto* const device = device_of(values))
     return device->run("fill", values.size(), {values, value});
-  if (value == 0 && !std::signbit(value)) // a constant: the compiler knows how memory is cleared fastest
+  if (value == 0 &&
+      !std::signbit(value)) // a constant: the compiler knows how memory is cleared fastest
     std::ranges::fill(values, 0.0f);
   else
     std::ranges::fill(values, value);

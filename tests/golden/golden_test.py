@@ -1,5 +1,5 @@
-"""Trains the jobs of tests/golden/jobs.toml with each instruction set that is here: the parameters have the SHA-256 that
-stands there, which was computed elsewhere.
+"""Trains the jobs of tests/golden/jobs.toml with each instruction set that is here, and on the first OpenCL device: the
+parameters have the SHA-256 that stands there, which was computed elsewhere.
 
     tests/golden/golden_test.py BUILD SOURCE [--write]        --write: takes what comes out here, by the fastest
 """
@@ -43,6 +43,17 @@ class Golden(unittest.TestCase):
             for settings in job.get("also", []):
                 with self.subTest(job=job["name"], also=settings):
                     self.assertEqual(sha256_of(job, *settings), job["sha256"])
+
+
+    def test_each_job_comes_to_its_hash_on_a_device(self):
+        on_device = 0
+        for job in tomllib.loads(TABLE.read_text(encoding="utf-8"))["job"]:
+            with self.subTest(job=job["name"]):
+                found = sha256_of(job, "runtime.device=0")
+                if "computed on the processor" not in found:
+                    self.assertEqual(found, job["sha256"])
+                    on_device += 1
+        self.assertGreater(on_device, 40)
 
 
 class MixedMachines(unittest.TestCase):

@@ -291,6 +291,7 @@ void networked_process::parts::start() {
   for_process.hooks = options.hooks;
   for_process.trace = options.trace;
   for_process.decisions = options.decisions;
+  for_process.device = here.device;
   for_process.lost_patience = lost_patience(options.cluster.timeouts);
   for_process.listeners.on_standing = [to = links_](const view_number& view, uint64_t incarnation,
                                                     const std::string& work) {

@@ -106,6 +106,11 @@ void add_runtime(job_key_rows& out) {
           "the fastest that the processor has"})
     .without_effect();
   runtime
+    .add("device", &x::device,
+         "what replicas compute on: cpu; auto: graphics processors, if there are some; an OpenCL "
+         "device's number, or a part of its name; the bits are the same on any")
+    .without_effect();
+  runtime
     .add("attempts", &x::attempts, within(0, 1'000),
          "processes, or a parameter server's trainers, that may be lost with the same rows; 0: any "
          "number")

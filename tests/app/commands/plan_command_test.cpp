@@ -41,6 +41,20 @@ TEST_F(plan_command, prints_one_object_for_scripts) {
   EXPECT_EQ(run("config show cut.toml --json"), 2) << "of a plan only";
 }
 
+TEST_F(plan_command, counts_the_memory_of_devices_where_replicas_compute_on_some) {
+  const std::string whole = "config show cut.toml --plan --set model.cuts=1 --set model.cut= --set "
+                            "parallel.tensor=1 --set training.replicas=2 ";
+  ASSERT_EQ(run(whole), 0) << err;
+  EXPECT_FALSE(test::contains(out, "on devices"));
+  ASSERT_EQ(run(whole + "--set runtime.device=card"), 0) << err;
+  EXPECT_TRUE(test::contains(out, "on devices"));
+  ASSERT_EQ(run(whole + "--set runtime.device=card --json"), 0) << err;
+  const auto bytes = nlohmann::json::parse(out)["processes"][0]["device_bytes"].get<uint64_t>();
+  // Of each replica 386 parameters and their gradient, and 256 rows of an evaluation.
+  EXPECT_GT(bytes, 2u * 4 * (2 * 386 + 256 * (4 + 16 + 16 + 2)));
+  EXPECT_LT(bytes, 2u * 4 * (2 * 386 + 256 * (4 + 6 * (16 + 16 + 2))));
+}
+
 TEST_F(plan_command, refuses_what_train_refuses) {
   EXPECT_EQ(run("config show cut.toml --plan --set parallel.tensor=3"), 78);
   EXPECT_TRUE(said("'parallel.tensor': 3 replicas for layers that are cut in 2"));

@@ -66,6 +66,27 @@ TEST(doctor, wrong_arithmetic_and_instructions_that_are_not_here_are_mismatches)
   EXPECT_EQ(judge_arithmetic(x, {}).verdict, health::warn) << "the same bits, slowly";
 }
 
+TEST(doctor, devices_are_told_and_a_wrong_one_fails_only_whom_wants_it) {
+  const device_state good{{0, "card", "maker", false, uint64_t{8} << 30, 1 << 30, ""}, "", 1234};
+  const device_state wrong{
+    {1, "old card", "maker", false, 1 << 30, 1 << 30, ""}, "attention: other bits", 0};
+  const auto all = judge_devices({good, wrong}, {});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].check, "device 0");
+  EXPECT_EQ(all[0].verdict, health::ok);
+  EXPECT_EQ(all[0].what,
+            "card (maker), 8.0 GiB: the bits of the processor; products 1.23e+03 GFLOP/s");
+  EXPECT_EQ(all[1].verdict, health::warn);
+  EXPECT_TRUE(contains(all[1].what, "attention: other bits"));
+  wishes wanted;
+  wanted.device = "no such card";
+  const auto refused = judge_devices({good, wrong}, wanted);
+  ASSERT_EQ(refused.size(), 3u);
+  EXPECT_EQ(refused[2].verdict, health::fail);
+  EXPECT_EQ(refused[2].code, failure_code::mismatch);
+  EXPECT_EQ(refused[2].check, "runtime.device");
+}
+
 TEST(doctor, every_node_of_a_cluster_takes_descriptors) {
   auto x = good_machine();
   x.descriptors = descriptors_base + 3 * descriptors_per_node;
@@ -278,7 +299,7 @@ protected:
 TEST_F(doctor_command_test, machine_alone_is_examined_without_a_file) {
   ASSERT_EQ(run("--json"), 0) << out;
   const auto object = nlohmann::json::parse(out);
-  EXPECT_EQ(object["checks"].size(), 4u);
+  EXPECT_EQ(object["checks"].size(), 4 + devices_here().size());
   EXPECT_EQ(object["checks"][0]["check"], "processors");
 }
 

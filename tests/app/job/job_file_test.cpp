@@ -278,6 +278,7 @@ public:
     x.runtime.policy = any<scheduler_policy>();
     if (coin())
       x.runtime.instructions = products::instruction_set::avx2;
+    x.runtime.device = coin() ? "auto" : "a \"card\"";
     x.checkpoint.every_steps = whole("checkpoint.every_steps");
     x.checkpoint.directory = coin() ? "" : "/safe/\\";
     x.checkpoint.keep = whole("checkpoint.keep");

@@ -153,6 +153,7 @@ TEST(identity, no_other_key_changes_it) {
     {"threads", [](job& x) { x.runtime.threads = 7; }},
     {"policy", [](job& x) { x.runtime.policy = scheduler_policy::stealing; }},
     {"instructions", [](job& x) { x.runtime.instructions = products::instruction_set::portable; }},
+    {"device", [](job& x) { x.runtime.device = "auto"; }},
     {"directory", [](job& x) { x.output.directory = "elsewhere"; }},
     {"checkpoint.every_steps", [](job& x) { x.checkpoint.every_steps = 7; }},
     {"checkpoint.directory", [](job& x) { x.checkpoint.directory = "elsewhere"; }},

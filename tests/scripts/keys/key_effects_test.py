@@ -234,6 +234,7 @@ CHANGES = {
     "runtime.threads": ("2", []),
     "runtime.policy": ("stealing", []),
     "runtime.instructions": ("portable", []),
+    "runtime.device": ("auto", []),
     "runtime.attempts": ("5", []),
     "runtime.lease": ("5", []),
     "checkpoint.every_steps": ("3", []),

@@ -1,0 +1,123 @@
+"""Training on an OpenCL device (Debian's pocl-opencl-icd makes one of the processor): the bits of the processor, in one
+process and in clusters where others compute on the processor, with splits and losses; devices that are wrong or lost.
+
+    tests/scripts/devices/devices_test.py BUILD SOURCE
+"""
+
+import os
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, f"{sys.path[0]}/..")
+from cluster_run import Cluster, EqualRuns, cluster_text, nodes_on_loopback, settings_of, trained_alone  # noqa: E402
+from command import JOB, CommandTest, sets_of  # noqa: E402
+
+DEVICE = "runtime.device=0"
+
+
+class Devices(CommandTest):
+    def doctor(self, *words, code=0, **more):
+        """Check -> its finding."""
+        found = self.result_of("doctor", *words, code=code, **more)
+        return {x["check"]: x for x in found["checks"]}
+
+    def train(self, *keys, code=0, **more):
+        return self.troupe("train", JOB, "--quiet", "--overwrite", *sets_of(("training.epochs=1", *keys)), code=code,
+                           **more)
+
+    def test_the_doctor_tries_devices_and_judges_what_a_job_wants(self):
+        found = self.doctor()["device 0"]
+        self.assertEqual(found["verdict"], "ok", found)
+        self.assertRegex(found["what"], r"the bits of the processor; products [\d.]+ GFLOP/s")
+        self.assertEqual(self.doctor(JOB, "--set", DEVICE).get("runtime.device"), None)
+        missing = self.doctor(JOB, "--set", "runtime.device=nowhere", code=76)["runtime.device"]
+        self.assertIn("there is no device 'nowhere'; here are 0: ", missing["what"])
+
+    def test_a_device_with_other_bits_is_refused_and_auto_leaves_it_out(self):
+        broken = {**os.environ, "TROUPE_BROKEN_DEVICE": "product"}
+        found = self.doctor(env=broken)["device 0"]
+        self.assertEqual(found["verdict"], "warn")
+        self.assertIn("dense layers: other bits than the processor's", found["what"])
+        said = self.train(DEVICE, code=76, env=broken).stderr
+        self.assertIn("dense layers: other bits than the processor's", said)
+        self.assertIn("runtime.device", said)
+        self.assertEqual(self.doctor(JOB, "--set", DEVICE, code=76, env=broken)["runtime.device"]["verdict"], "fail")
+        self.train("runtime.device=auto", env=broken)
+
+    def test_what_cannot_be_had_is_told_before_training(self):
+        self.assertIn("there is no device 'nowhere'", self.train("runtime.device=nowhere", code=76).stderr)
+        self.assertIn("there is no device '99'", self.train("runtime.device=99", code=76).stderr)
+        self.write("few.svm", "".join(f"{i % 2} {i * 97 + 1}:1\n" for i in range(40)))
+        self.write("sparse.toml", '[data]\nfile = "few.svm"\n')
+        said = self.troupe("train", "sparse.toml", "--set", DEVICE, code=76).stderr
+        self.assertIn("sparse rows are computed on the processor", said)
+        self.troupe("train", "sparse.toml", "--quiet", "--set", "runtime.device=auto")
+
+    def test_a_model_that_a_device_has_no_room_for_is_told_with_the_numbers(self):
+        said = self.train(DEVICE, "model.kind=neural-network", "model.hidden=[12000, 12000]", code=76,
+                          env={**os.environ, "POCL_MEMORY_LIMIT": "1"}).stderr
+        self.assertRegex(said, r"its replicas need is \d+ MiB of its memory, and it has 1024 MiB")
+
+    def test_a_device_that_is_lost_ends_a_run_with_its_name(self):
+        said = self.train(DEVICE, "training.epochs=50", code=74,
+                          env={**os.environ, "TROUPE_BROKEN_DEVICE": "lost"}).stderr
+        self.assertIn("CL_DEVICE_NOT_AVAILABLE", said)
+        self.assertRegex(said, r"step \d+, slice \d+")
+
+
+class MixedClusters(EqualRuns):
+    def test_processors_and_devices_share_a_job_that_one_of_them_leaves(self):
+        nodes = nodes_on_loopback([(1, 1), (1, 0), (1, 1)])
+        for attempt in range(20):
+            text = cluster_text(nodes, settings_of(60)).replace('name = "left"', 'name = "left"\ndevice = "0"')
+            with Cluster(text, nodes, []) as cluster:
+                cluster.start("main")
+                cluster.start("left")
+                cluster.start("right", *sets_of((DEVICE,) if attempt % 2 else ()))
+                cluster.wait_for_epoch(3)
+                cluster.processes["left"].signal(signal.SIGKILL)
+                cluster.wait_for_epoch(6)
+                cluster.start("left")
+                result = cluster.result()
+                self.expect_equal(result, cluster, 60)
+                if result["replicas_lost"] > 0:
+                    return
+        self.fail("the kill was always too late")
+
+    def test_a_lost_device_is_a_lost_replica(self):
+        nodes = nodes_on_loopback([(1, 1), (1, 0)])
+        text = cluster_text(nodes, settings_of(60)).replace('name = "left"', 'name = "left"\ndevice = "0"')
+        with Cluster(text, nodes, []) as cluster:
+            cluster.nodes["left"].wrapper = ["env", "TROUPE_BROKEN_DEVICE=lost"]
+            cluster.start("main")
+            cluster.start("left")
+            result = cluster.result()
+            self.expect_equal(result, cluster, 60)
+            self.expect_loss(result, cluster)
+            self.assertEqual(cluster.exit_codes()["left"], 74, cluster.messages())
+
+    def test_a_run_goes_on_from_the_processor_to_a_device(self):
+        keys = ("training.epochs=4", "training.replicas=2")
+        self.troupe("train", JOB, "--quiet", *sets_of((*keys, "training.steps=20", "checkpoint.every_steps=10")))
+        result = self.result_of("train", JOB, "--quiet", "--resume", *sets_of((*keys, "checkpoint.every_steps=10", DEVICE)))
+        self.assertEqual(result["parameters_sha256"], trained_alone(JOB, keys)["parameters_sha256"])
+
+
+class Splits(CommandTest):
+    def test_shared_models_have_the_bits_of_whole_ones(self):
+        for keys in (("parallel.tensor=2", "model.hidden=[64, 32]", "model.cuts=2"),
+                     ("parallel.pipeline=2", "model.hidden=[64, 32]", "model.activation=gelu", "model.dropout=0.2"),
+                     ("parallel.tensor=2", "parallel.pipeline=2", "model.hidden=[64, 32, 16, 16]", "model.cuts=4"),
+                     ("parallel.sharded=true", "model.hidden=[64, 32]")):
+            with self.subTest(keys=keys):
+                job = ("training.epochs=1", "training.replicas=2", "model.kind=neural-network", *keys)
+                self.assertEqual(trained_alone(JOB, (*job, DEVICE))["parameters_sha256"],
+                                 trained_alone(JOB, job)["parameters_sha256"])
+                # It was the device: one that is lost ends the run.
+                self.troupe("train", JOB, "--quiet", "--overwrite", *sets_of((*job, DEVICE, "training.epochs=50")), code=74,
+                            env={**os.environ, "TROUPE_BROKEN_DEVICE": "lost"})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
