@@ -101,7 +101,8 @@ findings judge_devices(const std::vector<device_state>& all, const wishes& wante
   try {
     const auto called = devices_called(wanted.device);
     for (const auto& [facts, problem, gflops] : all)
-      if (wanted.device != "auto" && !problem.empty() && facts.number == called.at(0).number)
+      if (wanted.device != automatic_choice && !problem.empty() &&
+          facts.number == called.at(0).number)
         throw device_error(facts.name + ": " + problem);
   } catch (const device_error& problem) {
     result.push_back({"runtime.device", health::fail, problem.what(),

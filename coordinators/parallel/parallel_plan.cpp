@@ -261,7 +261,6 @@ std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& 
   for (const auto& node : cluster.nodes)
     replica_count += node.replica_count;
   std::vector<process_plan> result;
-  const auto network = make_model(resolved, shape);
   for (const auto& node : cluster.nodes)
     result.push_back({node.name,
                       {},
@@ -271,8 +270,7 @@ std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& 
                         resolved, shape, node.replica_count,
                         {node.shard_count > 0 ? owners : 0, replica_count - node.replica_count}),
                       node.memory_bytes,
-                      device_bytes_of(resolved, node, *network, timeline_of(resolved, shape),
-                                      node.replica_count)});
+                      device_bytes_of(resolved, node, shape, node.replica_count)});
   return result;
 }
 

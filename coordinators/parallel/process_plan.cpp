@@ -24,13 +24,16 @@ device_load device_load_of(const job& resolved, const timeline& plan, size_t rep
                                           : replica_count};
 }
 
-uint64_t device_bytes_of(const job& resolved, const cluster_node& node, const model& network,
-                         const timeline& plan, size_t replica_count) {
+uint64_t device_bytes_of(const job& resolved, const cluster_node& node, const data_shape& shape,
+                         size_t replica_count) {
   const auto& choice = node.device.empty() ? resolved.runtime.device : node.device;
-  if (choice == processor_choice || choice == "auto" || !device_problem(network).empty())
-    return 0; // of "auto" only the machine itself knows
-  const auto load = device_load_of(resolved, plan, replica_count);
-  return saturated_product(load.replicas, device_bytes(network, load.rows));
+  if (choice == processor_choice || choice == automatic_choice)
+    return 0; // which devices there are only the machine itself knows
+  const auto network = make_model(resolved, shape);
+  const auto load = device_load_of(resolved, timeline_of(resolved, shape), replica_count);
+  return device_problem(*network).empty()
+           ? saturated_product(load.replicas, device_bytes(*network, load.rows))
+           : 0;
 }
 
 namespace {
@@ -249,7 +252,7 @@ private:
     x.memory.add(memory_cause::data, bytes_of_rows(shape_at(work_.shape, x.name)));
     x.memory.add(memory_cause::process, program_bytes + under_way(m));
     x.device_bytes =
-      device_bytes_of(work_.resolved, work_.nodes[m], work_.network, plan_, x.replicas.size());
+      device_bytes_of(work_.resolved, work_.nodes[m], work_.shape, x.replicas.size());
   }
 
   /// Elements of the spans that it is a deputy of.

@@ -61,8 +61,8 @@ struct process_plan {
 device_load device_load_of(const job& resolved, const timeline& plan, size_t replica_count);
 
 /// Of its devices, where this node's replicas compute on some.
-uint64_t device_bytes_of(const job& resolved, const cluster_node& node, const model& network,
-                         const timeline& plan, size_t replica_count);
+uint64_t device_bytes_of(const job& resolved, const cluster_node& node, const data_shape& shape,
+                         size_t replica_count);
 
 /// What one process sends another in a step.
 struct process_link_plan {

@@ -98,7 +98,7 @@ std::vector<device_facts> devices_here() {
 
 std::vector<device_facts> devices_called(std::string_view choice) {
   auto all = devices_here();
-  if (choice == "auto") {
+  if (choice == automatic_choice) {
     std::erase_if(all, [](const auto& x) { return x.is_processor || !x.lacks.empty(); });
     return all;
   }

@@ -18,6 +18,10 @@ namespace troupe {
 /// All devices, in the order of the system; none where there is no OpenCL.
 std::vector<device_facts> devices_here();
 
+/// The choices of no device, and of those that are here and right.
+inline constexpr std::string_view processor_choice = "cpu";
+inline constexpr std::string_view automatic_choice = "auto";
+
 /// The devices that a job asks for: "auto" (each that is no processor and lacks nothing), a number, or a part of a name.
 /// Throws device_error when there is none; "auto" may find none.
 std::vector<device_facts> devices_called(std::string_view choice);

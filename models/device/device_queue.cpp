@@ -28,7 +28,7 @@ constexpr size_t group_side = 16;
 /// For tests: a device that is lost in the middle of a run.
 constexpr size_t runs_before_failure = 2000;
 bool fails_after_a_while() {
-  static const char* const wanted = std::getenv("TROUPE_BROKEN_DEVICE");
+  static const char* const wanted = std::getenv("TROUPE_TEST_BROKEN_DEVICE");
   return wanted != nullptr && std::string_view{wanted} == "lost";
 }
 

@@ -121,7 +121,7 @@ std::string self_test(const device_facts& which) {
 }
 
 std::vector<device_facts> devices_for(const model& network, std::string_view choice) {
-  const bool may_be_none = choice == "auto";
+  const bool may_be_none = choice == automatic_choice;
   const auto problem = device_problem(network);
   if (choice == processor_choice || (may_be_none && !problem.empty()))
     return {};
@@ -155,7 +155,7 @@ std::shared_ptr<const model> on_devices(std::shared_ptr<const model> network,
     return {};
   };
   // With fewer devices each has more to do.
-  while (choice == "auto" &&
+  while (choice == automatic_choice &&
          std::erase_if(found, [&](const auto& x) { return !problem_of(x).empty(); }) > 0) {
   }
   if (found.empty())

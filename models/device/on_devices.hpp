@@ -12,9 +12,6 @@
 
 namespace troupe {
 
-/// The choice of no device.
-inline constexpr std::string_view processor_choice = "cpu";
-
 /// Computes gradients of small models with every kind of layer, on the device and on the processor. Empty when they have
 /// the same bits; else what differs first, as "attention: other bits than the processor's". Computed once a device.
 std::string self_test(const device_facts& which);

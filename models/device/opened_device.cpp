@@ -49,7 +49,7 @@ opencl::owned<cl_program> make_program(const device_facts& which, cl_context con
   auto options = "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt -DEACH=" +
                  std::to_string(product_values);
   // For tests: a product that is not the right one.
-  if (const char* broken = std::getenv("TROUPE_BROKEN_DEVICE");
+  if (const char* broken = std::getenv("TROUPE_TEST_BROKEN_DEVICE");
       broken != nullptr && std::string_view{broken} == "product")
     options += " -DBROKEN";
   code = loaded()->clBuildProgram(result.get(), 1, &id, options.c_str(), nullptr, nullptr);

@@ -43,7 +43,7 @@ struct windows {
   size_t out() const { return (in - size) / stride + 1; }
 };
 
-/// What the kernels of a device are told (models/device/kernels.cl).
+/// An argument of kernels (models/device/kernels.cl).
 struct device_windows {
   uint64_t high_in, high_size, high_stride, high_out;
   uint64_t wide_in, wide_size, wide_stride, wide_out;

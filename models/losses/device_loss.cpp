@@ -72,13 +72,13 @@ batch_sums evaluate_on_device(const loss_options& loss, const batch& rows,
                               std::span<float> derivative) {
   auto& device = *device_of(scores);
   const auto words = words_of(loss, rows, score_count);
-  const auto told = device.staged(words);
+  const auto sent = device.staged(words);
   const auto answers = device.result_room(rows.row_count * sizeof(row_figures) / sizeof(float));
   const bool is_class = is_classification(loss.kind);
   const auto target_count = is_class ? rows.row_count : rows.targets.size();
   const uint64_t has_weights = words.size() > target_count ? 1 : 0;
-  const auto own = told.first(target_count);
-  const auto weights = has_weights != 0 ? told.subspan(target_count) : own;
+  const auto own = sent.first(target_count);
+  const auto weights = has_weights != 0 ? sent.subspan(target_count) : own;
   if (!is_class)
     device.run("regression", rows.row_count,
                {scores, derivative, own, weights, answers, score_count, number_of(loss),
@@ -89,10 +89,9 @@ batch_sums evaluate_on_device(const loss_options& loss, const batch& rows,
   else
     device.run("cross_entropy", rows.row_count,
                {scores, derivative, own, weights, answers, score_count, has_weights});
-  std::vector<float> heard(answers.size());
-  device.download(answers, heard);
+  const auto results = device.copy_of(answers);
   std::vector<row_figures> found(rows.row_count);
-  std::memcpy(found.data(), heard.data(), heard.size() * sizeof(float));
+  std::memcpy(found.data(), results.data(), results.size() * sizeof(float));
   return sum_of(loss, rows, score_count, found);
 }
 

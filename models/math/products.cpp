@@ -194,7 +194,7 @@ const kernels* kernels_of(instruction_set set) {
   }
 }
 
-/// What the kernel of a device is told (models/device/kernels.cl).
+/// The arguments of the kernel (models/device/kernels.cl).
 struct device_products {
   uint64_t rows, columns, terms;
   uint64_t a_row, a_column, b_row, b_column, out_row;
@@ -216,20 +216,21 @@ std::span<const float> reach(const float* data, size_t rows, size_t row_stride, 
 
 void run_on(device_queue& device, const matrix_view& a, const matrix_view& b,
             const result_view& out, const repetition& all) {
-  device_products told{a.rows,       b.columns,       a.columns,      a.row_stride, a.column_stride,
-                       b.row_stride, b.column_stride, out.row_stride, out.adds,     0,
-                       all.inner,    all.a[0],        all.a[1],       all.b[0],     all.b[1],
-                       all.out[0],   all.out[1]};
+  device_products shape{
+    a.rows,       b.columns,       a.columns,      a.row_stride, a.column_stride,
+    b.row_stride, b.column_stride, out.row_stride, out.adds,     0,
+    all.inner,    all.a[0],        all.a[1],       all.b[0],     all.b[1],
+    all.out[0],   all.out[1]};
   const auto side = device.product_side();
   const auto groups = [=](size_t count) { return (count + side - 1) / side; };
   constexpr size_t launch_max = 32'768; // some devices take no more groups along their third extent
   const auto count = all.outer * all.inner;
-  for (; told.first < count; told.first += launch_max)
+  for (; shape.first < count; shape.first += launch_max)
     device.run_groups(
-      "multiply", {groups(b.columns), groups(a.rows), std::min(launch_max, count - told.first)},
+      "multiply", {groups(b.columns), groups(a.rows), std::min(launch_max, count - shape.first)},
       {reach(a.data, a.rows, a.row_stride, a.columns, a.column_stride, all.a, all),
        reach(b.data, b.rows, b.row_stride, b.columns, b.column_stride, all.b, all),
-       reach(out.data, out.rows, out.row_stride, out.columns, 1, all.out, all), told});
+       reach(out.data, out.rows, out.row_stride, out.columns, 1, all.out, all), shape});
 }
 
 std::atomic<const kernels*>& current() {

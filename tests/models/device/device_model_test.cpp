@@ -4,10 +4,14 @@
 #include "models/device/device_model.hpp"
 
 #include "models/base/bit_hash.hpp"
+#include "models/base/copy_values.hpp"
 #include "models/base/random.hpp"
 #include "models/device/device_queue.hpp"
+#include "models/kinds/added_tables.hpp"
 #include "models/kinds/chain_kind.hpp"
+#include "models/layers/layer_options.hpp"
 #include "models/math/products.hpp"
+#include "models/network/layer_chain.hpp"
 #include "models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
@@ -186,6 +190,61 @@ TEST(device_model, labels_that_are_none_are_refused) {
   rows.labels = labels;
   workspace memory;
   EXPECT_THROW(there.gradient(parameters, rows, gradient, memory), std::invalid_argument);
+}
+
+TEST(device_model, losses_and_activations_of_an_application) {
+  activations().add("half-line", {1, ""},
+                    {each_value([](float x) { return x <= 0 ? 0.5f * x : x; },
+                                [](float x) { return x > 0 ? 1.0f : 0.5f; }),
+                     true});
+  losses().add("fourth-power", {1, ""}, {each_score([](double s, double y) {
+                 const double e = s - y;
+                 return loss_value{e * e * e * e, 4 * e * e * e};
+               })});
+  neural_network_options x;
+  x.features = 12;
+  x.outputs = 3;
+  x.hidden = {300, 7};
+  x.activation = *from_name<activation_kind>("half-line");
+  x.loss = *from_name<loss_kind>("fourth-power");
+  expect_equal(std::make_shared<neural_network>(x), 30, false);
+  std::vector<chain_block> blocks(1);
+  auto& steps = blocks[0].steps;
+  steps.push_back({make_dense({.units = 300, .activation = "half-line"}, {row_shape{12}})});
+  steps.push_back({make_activation({.function = "half-line"}, {row_shape{300}})});
+  steps.push_back({make_dense({.units = 3}, {row_shape{300}})});
+  expect_equal(
+    std::make_shared<layer_chain>(12, 3, loss_kind::categorical_cross_entropy, std::move(blocks)),
+    20);
+}
+
+class own_layer : public layer {
+public:
+  explicit own_layer(const row_shape& shape) : layer(shape, shape) {}
+  void forward(const layer_call&, std::span<const float> x, std::span<float> y) const override {
+    copy_values(x, y.begin());
+  }
+  void backward(const layer_call&, std::span<const float>, std::span<const float>,
+                std::span<float> dy, std::span<float> dx) const override {
+    copy_values(dy, dx.begin());
+  }
+};
+
+TEST(device_model, what_devices_do_not_compute_is_named) {
+  neural_network_options x;
+  x.features = 12;
+  x.outputs = 3;
+  EXPECT_EQ(device_problem(neural_network{x}), "");
+  x.sparse = true;
+  EXPECT_TRUE(device_problem(neural_network{x}).starts_with("sparse rows are"));
+  std::vector<chain_block> blocks(1);
+  blocks[0].steps.push_back({std::make_unique<own_layer>(row_shape{12})});
+  blocks[0].steps.push_back(
+    {make_dense({.units = 3}, {row_shape{12}})}); // the other layers of a chain may be ours
+  const auto chain =
+    std::make_shared<layer_chain>(12, 3, loss_kind::categorical_cross_entropy, std::move(blocks));
+  EXPECT_TRUE(device_problem(*chain).starts_with("a layer of an application's own is"));
+  EXPECT_THROW((device_model{chain, {devices().at(0)}}), std::invalid_argument);
 }
 
 TEST(device_model, a_regression_with_a_scale_and_one_that_is_cut) {

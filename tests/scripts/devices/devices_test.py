@@ -35,7 +35,7 @@ class Devices(CommandTest):
         self.assertIn("there is no device 'nowhere'; here are 0: ", missing["what"])
 
     def test_a_device_with_other_bits_is_refused_and_auto_leaves_it_out(self):
-        broken = {**os.environ, "TROUPE_BROKEN_DEVICE": "product"}
+        broken = {**os.environ, "TROUPE_TEST_BROKEN_DEVICE": "product"}
         found = self.doctor(env=broken)["device 0"]
         self.assertEqual(found["verdict"], "warn")
         self.assertIn("dense layers: other bits than the processor's", found["what"])
@@ -61,9 +61,21 @@ class Devices(CommandTest):
 
     def test_a_device_that_is_lost_ends_a_run_with_its_name(self):
         said = self.train(DEVICE, "training.epochs=50", code=74,
-                          env={**os.environ, "TROUPE_BROKEN_DEVICE": "lost"}).stderr
+                          env={**os.environ, "TROUPE_TEST_BROKEN_DEVICE": "lost"}).stderr
         self.assertIn("CL_DEVICE_NOT_AVAILABLE", said)
         self.assertRegex(said, r"step \d+, slice \d+")
+
+
+    def test_trainers_of_other_modes_compute_on_devices(self):
+        for keys in (("training.strategy=parameters",), ("training.consistency=asynchronous",)):
+            with self.subTest(keys=keys):
+                result = self.result_of("train", JOB, "--quiet", "--overwrite", *sets_of((*keys, DEVICE, "training.epochs=2")))
+                if keys == ("training.strategy=parameters",):
+                    self.assertEqual(result["parameters_sha256"],
+                                     trained_alone(JOB, (*keys, "training.epochs=2"))["parameters_sha256"])
+                said = self.train(*keys, DEVICE, "training.epochs=200", code=74,
+                                  env={**os.environ, "TROUPE_TEST_BROKEN_DEVICE": "lost"}).stderr
+                self.assertIn("CL_DEVICE_NOT_AVAILABLE", said)
 
 
 class MixedClusters(EqualRuns):
@@ -89,7 +101,7 @@ class MixedClusters(EqualRuns):
         nodes = nodes_on_loopback([(1, 1), (1, 0)])
         text = cluster_text(nodes, settings_of(60)).replace('name = "left"', 'name = "left"\ndevice = "0"')
         with Cluster(text, nodes, []) as cluster:
-            cluster.nodes["left"].wrapper = ["env", "TROUPE_BROKEN_DEVICE=lost"]
+            cluster.nodes["left"].wrapper = ["env", "TROUPE_TEST_BROKEN_DEVICE=lost"]
             cluster.start("main")
             cluster.start("left")
             result = cluster.result()
@@ -116,7 +128,7 @@ class Splits(CommandTest):
                                  trained_alone(JOB, job)["parameters_sha256"])
                 # It was the device: one that is lost ends the run.
                 self.troupe("train", JOB, "--quiet", "--overwrite", *sets_of((*job, DEVICE, "training.epochs=50")), code=74,
-                            env={**os.environ, "TROUPE_BROKEN_DEVICE": "lost"})
+                            env={**os.environ, "TROUPE_TEST_BROKEN_DEVICE": "lost"})
 
 
 if __name__ == "__main__":
