@@ -111,7 +111,7 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void multiply(IN(a
     }
 }
 
-// ---- Products of layers with one output (models/layers/dense.hpp) ----
+// ---- Products of layers with one output (models/layers/single_output.hpp) ----
 
 __kernel void single_output(const ulong n, IN(weight), IN(x), OUT(y), const ulong inputs) {
   READS(weight) READS(x) WRITES(y)

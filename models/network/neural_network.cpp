@@ -2,6 +2,7 @@
 
 #include "models/base/require.hpp"
 #include "models/layers/dense.hpp"
+#include "models/layers/single_output.hpp"
 #include "models/math/moves.hpp"
 
 #include <algorithm>

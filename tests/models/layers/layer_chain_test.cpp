@@ -3,6 +3,7 @@
 #include "models/base/bit_hash.hpp"
 #include "models/base/random.hpp"
 #include "models/layers/dense.hpp"
+#include "models/layers/single_output.hpp"
 #include "models/network/neural_network.hpp"
 #include "models/verify/verify.hpp"
 #include "tests/models/layers/chains.hpp"
