@@ -37,6 +37,8 @@ bool element_window::contains(const index_range& elements) const {
 }
 
 size_t element_window::place_of(const index_range& elements) const {
+  if (elements.empty())
+    return 0; // wherever it begins: that element may be another's
   const auto* one = run_with(elements.begin);
   if (one == nullptr || elements.end > one->elements.end)
     throw std::out_of_range("element window: elements " + std::to_string(elements.begin) + " to " +

@@ -4,7 +4,6 @@
 #include "models/base/saturating.hpp"
 #include "models/device/device_queue.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -26,11 +25,12 @@ std::string device_problem(const model& network) {
   return {};
 }
 
-uint64_t device_bytes(const model& network, size_t rows) {
+uint64_t device_bytes(const model& network, size_t rows, size_t gradients) {
   const auto& chain = network.chain();
-  const auto floats = saturated_sum(
-    saturated_sum(2 * network.layout().size(), saturated_product(rows, network.feature_count())),
-    chain.memory_floats({0, chain.size()}, rows, rows) + chain.device_scratch(rows));
+  const auto floats =
+    saturated_sum(saturated_sum(saturated_product(1 + gradients, network.layout().size()),
+                                saturated_product(rows, network.feature_count())),
+                  chain.memory_floats({0, chain.size()}, rows, rows) + chain.device_scratch(rows));
   return saturated_product(floats, sizeof(float));
 }
 
@@ -38,8 +38,7 @@ device_model::device_model(std::shared_ptr<const model> does,
                            std::vector<std::shared_ptr<device>> devices)
   : model(does->feature_count(), does->output_count(), does->loss_with_constants()),
     does_(std::move(does)),
-    places_(std::move(devices)),
-    chain_(does_->chain(), places_) {
+    places_(std::move(devices)) {
   if (const auto problem = device_problem(*does_); !problem.empty())
     throw std::invalid_argument(problem);
   layout_ = does_->layout();
@@ -51,50 +50,15 @@ batch_sums device_model::do_gradient(std::span<const float> parameters, const ba
                                      const gradient_listener* listener) const {
   require_size("gradients", layout_.size(), gradient_out.size());
   auto& here = places_.of(memory);
-  const auto gradient = here.room(device_place::made, gradient_out.size());
-  struct piece {
-    size_t begin;
-    size_t end;
-    batch_sums sums;
-    device_event arrives;
-  };
-  std::vector<piece> pieces;
-  size_t told = 0;
-  const auto tell_until = [&](size_t count) {
-    for (; told < count; ++told) {
-      here.queue().wait(pieces[told].arrives);
-      if (listener)
-        listener->on_piece(pieces[told].begin, pieces[told].end, pieces[told].sums);
-    }
-  };
-  const auto begin_piece = [&](size_t begin, size_t end, const batch_sums& sums) {
-    pieces.push_back({begin, end, sums,
-                      here.queue().begin_download(gradient.subspan(begin, end - begin),
-                                                  gradient_out.subspan(begin, end - begin))});
-  };
-  // The device computes the next piece while the one before comes.
-  gradient_listener there;
-  there.is_wanted_first = listener ? listener->is_wanted_first : [](size_t) { return true; };
-  there.on_piece = [&](size_t begin, size_t end, const batch_sums& sums) {
-    begin_piece(begin, end, sums);
-    tell_until(pieces.size() - 1);
-  };
-  const auto sums = does_->gradient(here.sent_version(parameters, memory.version()),
-                                    here.sent(rows), gradient, here.memory(), &there);
-  tell_until(pieces.size());
-  // Nobody tells of the last piece, or of any.
-  std::ranges::sort(pieces, {}, &piece::begin);
-  std::vector<index_range> rest;
-  size_t next = 0;
-  for (const auto& x : pieces) {
-    if (next < x.begin)
-      rest.push_back({next, x.begin});
-    next = x.end;
-  }
-  rest.push_back({next, gradient_out.size()});
-  for (const auto& x : rest)
-    here.queue().download(gradient.subspan(x.begin, x.size()),
-                          gradient_out.subspan(x.begin, x.size()));
+  const bool stays = device_of(gradient_out) != nullptr;
+  const auto there = stays ? gradient_out : here.room(device_place::made, gradient_out.size());
+  const auto sums =
+    does_->gradient(here.sent_version(parameters, memory.version()), here.sent(rows), there,
+                    here.memory(), stays ? listener : nullptr);
+  if (stays)
+    here.queue().copy_of(there.first(1)); // the caller measures how long it takes
+  else
+    here.queue().download(there, gradient_out);
   return sums;
 }
 

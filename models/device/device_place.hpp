@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/base/batch.hpp"
+#include "models/base/element_window.hpp"
 #include "models/device/device_queue.hpp"
 
 #include <atomic>
@@ -22,13 +23,21 @@ public:
   /// Of the model.
   workspace& memory() { return memory_; }
 
+  /// Behind `made` are as many more as are wanted.
   enum slot : size_t { sent_parameters, sent_tile, sent_rows, made };
 
-  std::span<float> room(slot which, size_t size) { return own_.slot(which, size); }
+  std::span<float> room(size_t which, size_t size) { return own_.slot(which, size); }
   std::span<float> sent(slot which, std::span<const float> values) {
     const auto result = room(which, values.size());
     queue_->upload(values, result);
     return result;
+  }
+  /// Until the next ones are sent.
+  windowed_values sent(const windowed_values& parameters, const index_range& elements) {
+    if (elements.empty())
+      return parameters;
+    tile_ = element_window{{elements}};
+    return {sent(sent_tile, parameters.at(elements)), &tile_};
   }
   /// Whole parameters, once a version of the caller's (workspace::version).
   std::span<const float> sent_version(std::span<const float> parameters, uint64_t version) {
@@ -52,7 +61,8 @@ private:
   std::shared_ptr<device_queue> queue_;
   workspace own_;
   workspace memory_;
-  uint64_t version_ = 0; ///< of the parameters that are there
+  element_window tile_;  ///< what of the parameters was sent last
+  uint64_t version_ = 0; ///< of the whole parameters that are there
   const float* sent_from_ = nullptr;
 };
 

@@ -2,9 +2,8 @@
 
 #include "models/device/opened_device.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -35,20 +34,6 @@ bool fails_after_a_while() {
 std::mutex registry_guard;
 size_t next_chunk = 0; ///< where to look for free ones first
 std::array<std::atomic<device_queue*>, chunk_count> registry;
-
-uintptr_t reserved_addresses() {
-  static const uintptr_t result = [] {
-    void* const place = mmap(nullptr, detail::device_address_bytes, PROT_NONE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (place == MAP_FAILED)
-      throw device_error(
-        "devices need 32 TiB of addresses, without memory behind them: this system "
-        "does not give them; is 'ulimit -v' set?");
-    detail::device_addresses = reinterpret_cast<uintptr_t>(place);
-    return reinterpret_cast<uintptr_t>(place);
-  }();
-  return result;
-}
 
 /// The first of so many chunks in a row, which are the queue's from now on. Throws device_error when there are none.
 size_t take_chunks(size_t count, device_queue* queue) {
@@ -127,7 +112,7 @@ struct device_queue::state {
                                         nullptr, nullptr),
           name(), words.c_str());
     const auto chunks = bytes / chunk_bytes + 1; // no buffer begins where another ends
-    const auto at = reserved_addresses() + take_chunks(chunks, self) * chunk_bytes;
+    const auto at = detail::device_addresses + take_chunks(chunks, self) * chunk_bytes;
     pieces.emplace(at, piece{at + bytes, chunks, std::move(memory)});
     return {reinterpret_cast<float*>(at), size};
   }
@@ -145,7 +130,7 @@ struct device_queue::state {
 
   void release(const float* values) {
     const auto found = pieces.find(reinterpret_cast<uintptr_t>(values));
-    const auto begin = (found->first - reserved_addresses()) / chunk_bytes;
+    const auto begin = (found->first - detail::device_addresses) / chunk_bytes;
     const std::lock_guard lock{registry_guard};
     for (size_t i = 0; i < found->second.chunks; ++i)
       registry[begin + i] = nullptr;
@@ -199,7 +184,6 @@ device_queue::device_queue(std::shared_ptr<device> where)
   const auto& x = *state_->where;
   state_->queue = opencl::own(loaded()->clCreateCommandQueue(x.context(), x.id(), 0, &code));
   check(code, x.facts().name, "a queue");
-  reserved_addresses();
 }
 
 std::shared_ptr<device_queue> device_queue::make(std::shared_ptr<device> where) {
@@ -269,35 +253,15 @@ void device_queue::upload(std::span<const float> from, std::span<float> to) {
 }
 
 void device_queue::download(std::span<const float> from, std::span<float> to) {
-  wait(begin_download(from, to));
-}
-
-device_event device_queue::begin_download(std::span<const float> from, std::span<float> to) {
   if (from.size() != to.size())
     throw device_error(facts().name + ": values that do not fit their place");
   if (from.empty())
-    return {};
-  const auto place = state_->find(from);
-  cl_event done = nullptr;
-  check(loaded()->clEnqueueReadBuffer(state_->queue.get(), place.memory, CL_FALSE,
-                                      place.first * sizeof(float), from.size_bytes(), to.data(), 0,
-                                      nullptr, &done),
-        facts().name, "reading its memory");
-  device_event result{done, [](const void* x) {
-                        auto* const event = static_cast<cl_event>(const_cast<void*>(x));
-                        loaded()->clWaitForEvents(
-                          1, &event); // nobody takes the memory it writes to away
-                        loaded()->clReleaseEvent(event);
-                      }};
-  check(loaded()->clFlush(state_->queue.get()), facts().name, "reading its memory");
-  return result;
-}
-
-void device_queue::wait(const device_event& event) {
-  if (!event)
     return;
-  auto* const done = static_cast<cl_event>(const_cast<void*>(event.get()));
-  check(loaded()->clWaitForEvents(1, &done), facts().name, "waiting for it");
+  const auto place = state_->find(from);
+  check(loaded()->clEnqueueReadBuffer(state_->queue.get(), place.memory, CL_TRUE,
+                                      place.first * sizeof(float), from.size_bytes(), to.data(), 0,
+                                      nullptr, nullptr),
+        facts().name, "reading its memory");
 }
 
 } // namespace troupe

@@ -46,9 +46,6 @@ private:
   std::array<std::byte, 144> bytes_;
 };
 
-/// Reading back that was begun.
-using device_event = std::shared_ptr<const void>;
-
 class device_queue : public buffer_source, public std::enable_shared_from_this<device_queue> {
 public:
   static std::shared_ptr<device_queue> make(std::shared_ptr<device> where);
@@ -75,9 +72,6 @@ public:
   /// `from` is the processor's, and may change once this returns.
   void upload(std::span<const float> from, std::span<float> to);
   void download(std::span<const float> from, std::span<float> to);
-  /// `to` has the values after `wait`.
-  device_event begin_download(std::span<const float> from, std::span<float> to);
-  void wait(const device_event& event);
 
   /// Calls change(values) with a copy for the processor, and takes the copy back.
   template <class Change>

@@ -39,76 +39,99 @@ typedef struct {
 #define BLOCK 256             // terms of a chain
 #define SIDE 16               // work items of a group, along rows and along columns
 #define TILE (SIDE * EACH)    // rows and columns of a group; EACH: of an item
+#define QUADS (EACH / 4)      // of an item's columns: four side by side
 #define DEPTH 16              // terms that lie in local memory
+#if EACH > 4 // a graphics processor, whose registers have no numbers that are computed; a processor is twice as slow with it
+#define UNROLLED _Pragma("unroll")
+#else
+#define UNROLLED
+#endif
 
-// A group fetches DEPTH terms of TILE lines, side by side where they lie side by side in memory.
+// A group fetches DEPTH terms of TILE lines, side by side where they lie side by side in memory. `pitch`: from term to term.
 static void fetch(__global const float* from, ulong lines, ulong line, ulong terms, ulong term, ulong first_line,
-                  ulong first_term, __local float (*to)[TILE + 1], int item) {
+                  ulong first_term, __local float* to, int pitch, int item) {
   for (int t = item; t < TILE * DEPTH; t += SIDE * SIDE) {
     const int i = term == 1 ? t / DEPTH : t % TILE, p = term == 1 ? t % DEPTH : t / TILE;
     const bool is_there = first_line + i < lines && first_term + p < terms;
-    to[p][i] = is_there ? from[(first_line + i) * line + (first_term + p) * term] : 0;
+    to[p * pitch + i] = is_there ? from[(first_line + i) * line + (first_term + p) * term] : 0;
   }
+}
+
+// Four values, or as many as there are.
+static float4 some_of(__global const float* from, long count) {
+  if (count >= 4)
+    return vload4(0, from);
+  return (float4)(count > 0 ? from[0] : 0, count > 1 ? from[1] : 0, count > 2 ? from[2] : 0, 0);
+}
+
+static void store_some(float4 values, __global float* to, long count) {
+  if (count >= 4)
+    vstore4(values, 0, to);
+  if (count > 0 && count < 4)
+    to[0] = values.s0;
+  if (count > 1 && count < 4)
+    to[1] = values.s1;
+  if (count == 3)
+    to[2] = values.s2;
 }
 
 __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void multiply(IN(a), IN(b), OUT(out), const products x) {
   READS(a) READS(b) WRITES(out)
-  __local float left[DEPTH][TILE + 1], right[DEPTH][TILE + 1];
+  __local float left[DEPTH * (TILE + 1)];
+  __local float4 right[DEPTH * (TILE / 4 + 1)];
   const ulong number = x.first + get_group_id(2);
   a += number / x.inner * x.a_outer + number % x.inner * x.a_inner;
   b += number / x.inner * x.b_outer + number % x.inner * x.b_inner;
   out += number / x.inner * x.out_outer + number % x.inner * x.out_inner;
   const int ix = get_local_id(0), iy = get_local_id(1), item = iy * SIDE + ix;
   const ulong row = get_group_id(1) * TILE, column = get_group_id(0) * TILE;
-  float sums[EACH][EACH], totals[EACH][EACH];
-  for (int i = 0; i < EACH; ++i)
-    for (int j = 0; j < EACH; ++j)
+// Calls `use` for each four results of the item that are there: of row i and quad j, `count` of them at `at`.
+#define FOR_EACH_QUAD(use)                                                                         \
+  UNROLLED for (int i = 0; i < EACH; ++i)                                                          \
+    UNROLLED for (int j = 0; j < QUADS; ++j) if (row + iy + i * SIDE < x.rows) {                   \
+      const ulong first = column + (ix + j * SIDE) * 4;                                            \
+      const long count = (long)x.columns - (long)first;                                            \
+      __global float* at = out + (row + iy + i * SIDE) * x.out_row + first;                        \
+      use                                                                                          \
+    }
+  float4 sums[EACH][QUADS], totals[EACH][QUADS];
+  UNROLLED for (int i = 0; i < EACH; ++i)
+    UNROLLED for (int j = 0; j < QUADS; ++j)
       sums[i][j] = totals[i][j] = 0;
-  bool has_total = false;
-  if (x.adds) {
-    has_total = true;
-    for (int i = 0; i < EACH; ++i)
-      for (int j = 0; j < EACH; ++j) {
-        const ulong at_row = row + iy + i * SIDE, at_column = column + ix + j * SIDE;
-        if (at_row < x.rows && at_column < x.columns)
-          totals[i][j] = out[at_row * x.out_row + at_column];
-      }
-  }
+  bool has_total = x.adds;
+  if (has_total)
+    FOR_EACH_QUAD(totals[i][j] = some_of(at, count);)
   for (ulong p = 0; p < x.terms; p += DEPTH) {
-    fetch(a, x.rows, x.a_row, x.terms, x.a_column, row, p, left, item);
-    fetch(b, x.columns, x.b_column, x.terms, x.b_row, column, p, right, item);
+    fetch(a, x.rows, x.a_row, x.terms, x.a_column, row, p, left, TILE + 1, item);
+    fetch(b, x.columns, x.b_column, x.terms, x.b_row, column, p, (__local float*)right, TILE + 4, item);
     barrier(CLK_LOCAL_MEM_FENCE);
     const int end = (int)min((ulong)DEPTH, x.terms - p);
     for (int q = 0; q < end; ++q) {
-      float of_a[EACH], of_b[EACH];
-      for (int i = 0; i < EACH; ++i) {
-        of_a[i] = left[q][iy + i * SIDE];
-        of_b[i] = right[q][ix + i * SIDE];
-      }
+      float of_a[EACH];
+      float4 of_b[QUADS];
+      for (int i = 0; i < EACH; ++i)
+        of_a[i] = left[q * (TILE + 1) + iy + i * SIDE];
+      for (int j = 0; j < QUADS; ++j)
+        of_b[j] = right[q * (TILE / 4 + 1) + ix + j * SIDE];
       _Pragma("unroll") for (int i = 0; i < EACH; ++i)
-        _Pragma("unroll") for (int j = 0; j < EACH; ++j)
-          sums[i][j] = fma(of_a[i], of_b[j], sums[i][j]);
+        _Pragma("unroll") for (int j = 0; j < QUADS; ++j)
+          sums[i][j] = fma((float4)(of_a[i]), of_b[j], sums[i][j]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 #ifdef BROKEN
     if (row + column + item + p == 0)
-      sums[0][0] = nextafter(sums[0][0], INFINITY);
+      sums[0][0].s0 = nextafter(sums[0][0].s0, INFINITY);
 #endif
     if ((p + DEPTH) % BLOCK == 0 || p + DEPTH >= x.terms) {
-      for (int i = 0; i < EACH; ++i)
-        for (int j = 0; j < EACH; ++j) {
+      UNROLLED for (int i = 0; i < EACH; ++i)
+        UNROLLED for (int j = 0; j < QUADS; ++j) {
           totals[i][j] = has_total ? totals[i][j] + sums[i][j] : sums[i][j];
           sums[i][j] = 0;
         }
       has_total = true;
     }
   }
-  for (int i = 0; i < EACH; ++i)
-    for (int j = 0; j < EACH; ++j) {
-      const ulong at_row = row + iy + i * SIDE, at_column = column + ix + j * SIDE;
-      if (at_row < x.rows && at_column < x.columns)
-        out[at_row * x.out_row + at_column] = totals[i][j];
-    }
+  FOR_EACH_QUAD(store_some(totals[i][j], at, count);)
 }
 
 // ---- Products of layers with one output (models/layers/single_output.hpp) ----

@@ -141,7 +141,7 @@ std::shared_ptr<const model> on_devices(std::shared_ptr<const model> network,
   auto found = devices_for(*network, choice);
   if (found.empty())
     return network;
-  const auto one = device_bytes(*network, load.rows);
+  const auto one = device_bytes(*network, load.rows, load.gradients);
   const auto parameters = network->layout().size() * sizeof(float);
   const auto problem_of = [&](const device_facts& x) -> std::string {
     const auto replicas = (load.replicas + found.size() - 1) / found.size();

@@ -22,8 +22,9 @@ std::vector<device_facts> devices_for(const model& network, std::string_view cho
 
 /// What runs at a time.
 struct device_load {
-  size_t rows = 1;     ///< at most, of a replica
-  size_t replicas = 1; ///< which are dealt out to the devices; 0: nothing is known of them
+  size_t rows = 1;      ///< at most, of a replica
+  size_t replicas = 1;  ///< which are dealt out to the devices; 0: nothing is known of them
+  size_t gradients = 1; ///< at most, of a replica
 };
 
 /// The model, as those devices compute it. Throws device_error, also where the load is more than a device's memory.

@@ -44,8 +44,14 @@ void copy_floats(std::span<const float> from, std::span<float> to) {
     throw std::invalid_argument("copy: spans of two sizes");
   if (from.empty())
     return;
-  if (device_of(to))
+  auto* const source = device_of(from);
+  auto* const target = device_of(to);
+  if (source && target)
     return copy_columns({from, from.size(), 0}, {to, to.size(), 0}, to.size(), 1);
+  if (target)
+    return target->upload(from, to);
+  if (source)
+    return source->download(from, to);
   copy_values(from, to.begin());
 }
 

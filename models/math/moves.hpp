@@ -9,7 +9,7 @@ namespace troupe {
 
 void fill_values(std::span<float> values, float value);
 
-/// Both have one size. They do not overlap.
+/// Both have one size. They do not overlap. Also between the processor and a device, with waiting.
 void copy_floats(std::span<const float> from, std::span<float> to);
 
 /// Columns of dense rows.

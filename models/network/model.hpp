@@ -12,6 +12,7 @@
 
 #include "models/base/batch.hpp"
 #include "models/base/buffer.hpp"
+#include "models/base/element_window.hpp"
 #include "models/losses/loss.hpp"
 #include "models/network/parameter_layout.hpp"
 
@@ -93,6 +94,27 @@ public:
   /// The batch's sums without a gradient.
   virtual batch_sums evaluate(std::span<const float> parameters, const batch& rows,
                               workspace& memory) const = 0;
+
+  // ---- Where it is computed ----
+  //
+  // For callers that use `chain()`, or add gradients, before the processor reads them (copy_floats). All belongs to
+  // `memory`. A device's model has its own answers (models/device/device_model.hpp).
+
+  /// Memory for the functions of `chain()`.
+  virtual workspace& memory_there(workspace& memory) const { return memory; }
+  /// The rows, whose features are there until the next call.
+  virtual batch rows_there(const batch& rows, workspace& /*memory*/) const { return rows; }
+  /// Parameters of which these elements are there, until the next call.
+  virtual windowed_values parameters_there(const windowed_values& parameters,
+                                           const index_range& /*elements*/,
+                                           workspace& /*memory*/) const {
+    return parameters;
+  }
+  /// Room `number` for so many values. Empty: the caller's own memory will do.
+  virtual std::span<float> room_there(size_t /*number*/, size_t /*size*/,
+                                      workspace& /*memory*/) const {
+    return {};
+  }
 
   /// Predictions for N rows, whose targets do not count, to `out` (N x Q): class probabilities
   /// (margins for the hinge losses) for a classification, the highest being the predicted class;

@@ -10,14 +10,19 @@
 #include "models/kinds/added_tables.hpp"
 #include "models/kinds/chain_kind.hpp"
 #include "models/layers/layer_options.hpp"
+#include "models/math/moves.hpp"
 #include "models/math/products.hpp"
 #include "models/network/layer_chain.hpp"
 #include "models/network/neural_network.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 namespace troupe {
 namespace {
@@ -58,18 +63,26 @@ std::string hash_of(const model& network, size_t rows, bool has_classes, bool is
     some.seed = 9;
     some.step = 4;
     some.first_row = 77;
-    std::vector<float> early(parameters.size(), -7);
-    const gradient_listener listener{
-      [&](size_t element) { return element > parameters.size() / 2; },
-      [&](size_t begin, size_t end, const batch_sums&) {
-        std::copy(gradient.begin() + static_cast<std::ptrdiff_t>(begin),
-                  gradient.begin() + static_cast<std::ptrdiff_t>(end),
-                  early.begin() + static_cast<std::ptrdiff_t>(begin));
-      }};
-    hash.add(network.gradient(parameters, some, gradient, memory, &listener).loss_sum);
+    hash.add(network.gradient(parameters, some, gradient, memory).loss_sum);
     hash.add(gradient);
+    // The same where gradients are added to others, piece by piece.
+    std::vector<float> early(parameters.size(), -7), other(parameters.size());
+    const auto room = network.room_there(t, early.size(), memory);
+    const auto place = room.empty() ? std::span<float>{other} : room;
+    const gradient_listener listener{[&](size_t element) { return element > early.size() / 2; },
+                                     [&](size_t begin, size_t end, const batch_sums&) {
+                                       copy_floats(place.subspan(begin, end - begin),
+                                                   std::span{early}.subspan(begin, end - begin));
+                                     }};
+    network.gradient(parameters, some, place, memory, &listener);
+    hash.add(early);
+    if (!room.empty())
+      copy_floats(room, other);
+    const auto bits = [](float x) { return std::bit_cast<uint32_t>(x); };
+    EXPECT_TRUE(std::ranges::equal(other, gradient, {}, bits, bits));
     for (size_t i = 0; i < early.size(); ++i)
-      EXPECT_TRUE(early[i] == -7 || early[i] == gradient[i]) << "not there yet when it was told of";
+      EXPECT_TRUE(early[i] == -7 || bits(early[i]) == bits(gradient[i]))
+        << "not there yet when it was told of";
     hash.add(network.evaluate(parameters, some, memory).loss_sum);
     std::vector<float> out(count * network.prediction_count());
     network.predict(parameters, some, out, memory);
@@ -296,6 +309,27 @@ size_t resident_pages() {
   size_t all = 0, resident = 0;
   file >> all >> resident;
   return resident;
+}
+
+// Each has a queue, and buffers whose addresses come from one table.
+TEST(device_model, threads_share_a_device) {
+  neural_network_options x;
+  x.features = 61;
+  x.outputs = 10;
+  x.hidden = {70, 33};
+  const auto network = std::make_shared<neural_network>(x);
+  const device_model there{network, devices()};
+  const auto expected = hash_of(*network, 45, true);
+  std::array<std::vector<std::string>, 3> found;
+  std::vector<std::jthread> threads;
+  for (auto& own : found)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 5; ++round)
+        own.push_back(hash_of(there, 45, true));
+    });
+  threads.clear();
+  for (const auto& own : found)
+    EXPECT_EQ(own, std::vector<std::string>(5, expected));
 }
 
 TEST(device_model, ten_thousand_steps_leave_nothing_behind) {
