@@ -1,7 +1,7 @@
 #include "actors/step/partition_work.hpp"
 
 #include "coordinators/parallel/grid.hpp"
-#include "models/base/copy_values.hpp"
+#include "models/math/moves.hpp"
 #include "models/math/tree_accumulator.hpp"
 
 #include <algorithm>
@@ -73,8 +73,9 @@ partition_work::work& partition_work::work_of(size_t item) {
     idle_.push_back(std::make_unique<work>());
   auto& x = *works_.emplace(item, std::move(idle_.back())).first->second;
   idle_.pop_back();
+  x.network = options_.network.get();
   x.item = item;
-  x.rows = rows_(item, x.reader);
+  x.rows = options_.network->rows_there(rows_(item, x.reader), x.memory);
   x.boundaries.assign(routes_.boundary_count(), {});
   x.figures.clear();
   x.sums = {};
@@ -138,27 +139,39 @@ void partition_work::finish_if_done(work& x) {
 
 // ---- Tiles ----
 
+template <class Compute>
+bool partition_work::work::compute_to(std::span<float> out, const Compute& compute) {
+  const auto room = network->room_there(0, out.size(), memory);
+  if (room.empty())
+    return compute(out);
+  const bool is_made = compute(room);
+  if (is_made)
+    copy_floats(room, out);
+  return is_made;
+}
+
 index_range partition_work::parts_of(size_t k) const {
   return chain().segment(k).cut == layer_cut::none ? index_range{0, 1} : own().parts;
 }
 
 void partition_work::forward(work& x, size_t k) {
   const bool drops = !evaluates();
-  chain().enter(k, x.rows, drops, x.memory);
+  chain().enter(k, x.rows, drops, x.there());
   const auto compute = [&](size_t t, std::span<float> out) {
-    chain().forward(k, t, parameters_.of(k), x.rows, drops, x.memory, out);
+    chain().forward(k, t, x.there(parameters_.of(k), chain().tile(k, t)), x.rows, drops, x.there(),
+                    out);
   };
   if (k + 1 < chain().size() || !chain().splits_scores())
     return make(x, k, k, boundary_way::forward, compute);
   for (auto t = own().parts.begin; t < own().parts.end; ++t)
     if (chain().exists(k, t))
-      compute(t, chain().output(k, t, x.rows, x.memory));
+      compute(t, chain().output(k, t, x.rows, x.there()));
   tell_figures(x);
 }
 
 void partition_work::backward(work& x, size_t k) {
   const auto compute = [&](size_t t, std::span<float> out) {
-    chain().backward(k, t, parameters_.of(k), x.rows, x.memory, out);
+    chain().backward(k, t, x.there(parameters_.of(k), chain().tile(k, t)), x.rows, x.there(), out);
   };
   if (k > 0)
     return make(x, k, k - 1, boundary_way::backward, compute);
@@ -174,7 +187,10 @@ void partition_work::gradient(work& x, size_t k) {
   for (const auto& tile : window(bucket).tiles())
     if (tile.segment == k) {
       const auto own = x.gradient.values().subspan(tile.place, tile.elements.size());
-      chain().gradient(k, tile.part, x.rows, x.memory, own);
+      x.compute_to(own, [&](std::span<float> out) {
+        chain().gradient(k, tile.part, x.rows, x.there(), out);
+        return true;
+      });
       options_.network->clear_frozen(own, tile.elements.begin);
     }
   if (options_.by_segment)
@@ -184,8 +200,8 @@ void partition_work::gradient(work& x, size_t k) {
 // ---- Boundaries ----
 
 std::span<float> partition_work::rows_at(work& x, size_t boundary, boundary_way way) const {
-  return way == boundary_way::forward ? chain().output(boundary, x.rows, x.memory)
-                                      : chain().delta(boundary, x.rows, x.memory);
+  return way == boundary_way::forward ? chain().output(boundary, x.rows, x.there())
+                                      : chain().delta(boundary, x.rows, x.there());
 }
 
 boundary_piece partition_work::piece_of(const work& x, size_t boundary, boundary_way way) const {
@@ -207,7 +223,7 @@ void partition_work::make(work& x, size_t k, size_t boundary, boundary_way way,
   const auto own_rows = routes_.rows_of(route, options_.own, x.rows.row_count);
   const auto parts = parts_of(k);
   if (!route.exchanges()) {
-    chain().add_parts(k, parts.begin, parts.end, target, x.memory, compute);
+    chain().add_parts(k, parts.begin, parts.end, target, x.there(), compute);
     return complete(x, boundary, way, route.stays() ? index_range{0, x.rows.row_count} : own_rows);
   }
   auto& state = x.state(boundary, way);
@@ -215,8 +231,11 @@ void partition_work::make(work& x, size_t k, size_t boundary, boundary_way way,
   x.unsent += own_rows.empty() ? 0 : 1;
   for (const auto& node : largest_nodes(chain().part_count(), parts)) {
     const auto sum = pools_.acquire(target.size());
-    if (!chain().add_parts(k, node.begin, node.end, sum.values(), x.memory, compute))
-      continue; // parts without units
+    const bool has_units = x.compute_to(sum.values(), [&](std::span<float> out) {
+      return chain().add_parts(k, node.begin, node.end, out, x.there(), compute);
+    });
+    if (!has_units)
+      continue;
     auto piece = piece_of(x, boundary, way);
     piece.parts = node;
     const auto width = target.size() / x.rows.row_count;
@@ -255,7 +274,8 @@ void partition_work::take(work& x, const boundary_piece& piece) {
     state.hold(piece.parts, piece.values);
     return complete_if_due(x, boundary, way);
   }
-  copy_values(piece.values.values(), target.subspan(piece.rows.begin * width).begin());
+  copy_floats(piece.values.values(),
+              target.subspan(piece.rows.begin * width, piece.rows.size() * width));
   if (way == boundary_way::backward)
     x.sums = piece.sums;
   have_rows(x, boundary, way, piece.rows);
@@ -277,7 +297,12 @@ void partition_work::complete_if_due(work& x, size_t boundary, boundary_way way)
     inputs.push_back(sum.values());
   const auto target = rows_at(x, boundary, way);
   const auto width = target.size() / x.rows.row_count;
-  reducer_.reduce(*plan, inputs, target.subspan(rows.begin * width, rows.size() * width));
+  const auto place = target.subspan(rows.begin * width, rows.size() * width);
+  const bool is_here = &x.there() == &x.memory;
+  const auto sum = is_here ? buffer{} : pools_.acquire(place.size());
+  reducer_.reduce(*plan, inputs, is_here ? place : sum.values());
+  if (!is_here)
+    copy_floats(sum.values(), place);
   state.is_complete = true;
   state.sums.clear();
   --x.unsent;
@@ -290,14 +315,16 @@ void partition_work::complete(work& x, size_t boundary, boundary_way way, const 
   const auto width = target.size() / x.rows.row_count;
   const auto values = target.subspan(rows.begin * width, rows.size() * width);
   if (way == boundary_way::backward)
-    chain().derive(boundary + 1, rows.begin, x.rows, x.memory, values);
+    chain().derive(boundary + 1, rows.begin, x.rows, x.there(), values);
   else if (chain().adds_parts(boundary))
-    chain().finish(boundary, rows.begin, parameters_.of(boundary), x.rows, x.memory, values);
+    chain().finish(boundary, rows.begin,
+                   x.there(parameters_.of(boundary), chain().tile(boundary, chain().part_count())),
+                   x.rows, x.there(), values);
   const auto& route = routes_.route(boundary, way);
   const auto receivers = routes_.receivers(route, options_.own);
   if (!receivers.empty() && !rows.empty()) {
     const auto copy = pools_.acquire(values.size());
-    copy_values(values, copy.values().begin());
+    copy_floats(values, copy.values());
     auto piece = piece_of(x, boundary, way);
     piece.is_complete = true;
     piece.rows = rows;
@@ -323,7 +350,7 @@ void partition_work::have_rows(work& x, size_t boundary, boundary_way way,
   else if (boundary + 1 < chain().size())
     rule_.on_input({x.item, boundary + 1, tile_way::forward});
   else
-    on_loss(x, whole_loss(chain(), options_.network->loss_with_constants(), x.rows, x.memory));
+    on_loss(x, whole_loss(chain(), options_.network->loss_with_constants(), x.rows, x.there()));
 }
 
 // ---- Loss ----
@@ -338,7 +365,7 @@ void partition_work::tell_figures(work& x) {
     const auto told = words > 0 ? pools_.acquire(words) : buffer{};
     auto piece = piece_of(x, last, boundary_way::figures);
     piece.parts = {t, t + 1};
-    piece.sums = tell_loss(chain(), loss, t, x.rows, x.memory, told.values());
+    piece.sums = tell_loss(chain(), loss, t, x.rows, x.there(), told.values());
     piece.values = {told, 0, words};
     x.figures.try_emplace(t, reported_figures{piece.values, piece.sums});
     for (const auto member : routes_.route(last, boundary_way::figures).takers)
@@ -369,7 +396,7 @@ void partition_work::take_loss(work& x) {
                    }));
   batch_sums sums;
   for (auto t = own().parts.begin; t < own().parts.end; ++t)
-    sums = settle_loss(chain(), loss, t, x.rows, x.memory, figures);
+    sums = settle_loss(chain(), loss, t, x.rows, x.there(), figures);
   on_loss(x, sums);
 }
 

@@ -113,6 +113,7 @@ private:
     batch_sums sums;
   };
   struct work {
+    const model* network = nullptr;
     size_t item = 0;
     batch_reader reader;
     batch rows;
@@ -128,6 +129,14 @@ private:
     boundary_state& state(size_t boundary, boundary_way way) {
       return boundaries[boundary][static_cast<size_t>(way)];
     }
+    /// Where the model is computed (model.hpp): memory, and a tile's parameters until the next one's.
+    workspace& there() { return network->memory_there(memory); }
+    windowed_values there(const windowed_values& parameters, const index_range& tile) {
+      return network->parameters_there(parameters, tile, memory);
+    }
+    /// Calls compute(values), which is true if it wrote them; then `out` has them.
+    template <class Compute>
+    bool compute_to(std::span<float> out, const Compute& compute);
   };
 
   const segment_chain& chain() const { return options_.network->chain(); }

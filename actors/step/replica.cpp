@@ -1,7 +1,9 @@
 #include "actors/step/replica.hpp"
 
 #include "actors/base/job_rows.hpp"
+#include "coordinators/base/canonical_tree.hpp"
 #include "coordinators/step/placement.hpp"
+#include "models/math/moves.hpp"
 
 #include <algorithm>
 #include <array>
@@ -232,36 +234,84 @@ void replica_state::compute(uint64_t step) {
                                                               : version.parameters);
   }
   times_.begin = self_->clock().now() - std::exchange(times_.evaluated_for, {});
+  // Where slices are missing, neighbours do not become one sum, and would need more room there than was counted.
+  times_.adds_there = options_.exchange == number_format::float32;
+  for (size_t slice = slices_.begin; slice < slices_.end && times_.adds_there; ++slice)
+    times_.adds_there =
+      options_.plan.slice_exists(step, slice) && !computed_.contains({slice, slice + 1});
   for (size_t slice = slices_.begin; slice < slices_.end; ++slice)
     if (options_.plan.slice_exists(step, slice) && computed_.add({slice, slice + 1}))
       add_slice(step, slice);
-  for (const auto& part : parts_)
-    send(step, part);
+  for (auto& part : parts_)
+    send(step, std::move(part));
   parts_.clear();
 }
 
+// Sums are a stack, and one lies in the room of its leftmost part. So those on a device have the first rooms there.
+replica_state::partial_sum replica_state::new_sum(size_t slice) {
+  partial_sum result{{slice, slice + 1}, {}, {}, {}};
+  if (times_.adds_there)
+    result.place = options_.network->room_there(
+      static_cast<size_t>(
+        std::ranges::count_if(parts_, [](const partial_sum& x) { return x.values.size() == 0; })),
+      options_.network->layout().size(), memory_);
+  if (result.place.empty()) {
+    result.values = options_.gradients->acquire();
+    result.place = result.values.values();
+  }
+  return result;
+}
+
+void replica_state::partial_sum::fetch(buffer_pool& pool) {
+  if (values.size() > 0)
+    return;
+  values = pool.acquire();
+  copy_floats(place, values.values());
+  place = values.values();
+}
+
 void replica_state::add_slice(uint64_t step, size_t slice) {
-  partial_sum part{{slice, slice + 1}, options_.gradients->acquire(), {}};
+  auto part = new_sum(slice);
+  buffer begun;   // what goes out early, if it is on a device
   span_set added; // elements of it
-  const gradient_listener listener{
-    [this](size_t element) { return goes_over_wires(element); },
-    [&](size_t begin, size_t end, const batch_sums& sums) {
-      part.sums = sums;
-      added.add({begin, end});
-      round_to(options_.exchange, part.values.values().subspan(begin, end - begin));
-      send_begun(step, sum_with_parts(part, {begin, end}), {begin, end});
-    }};
+  const auto on_piece = [&](size_t begin, size_t end, const batch_sums& sums) {
+    const auto count = end - begin;
+    part.sums = sums;
+    added.add({begin, end});
+    round_to(options_.exchange, part.place.subspan(begin, count));
+    auto sum = sum_with_parts(part, {begin, end});
+    if (sum.values.size() == 0) {
+      if (begun.size() == 0)
+        begun = options_.gradients->acquire();
+      sum.values = begun;
+      copy_floats(sum.place.subspan(begin, count), begun.values().subspan(begin, count));
+    }
+    send_begun(step, sum, {begin, end});
+  };
+  const gradient_listener listener{[this](size_t element) { return goes_over_wires(element); },
+                                   on_piece};
   part.sums =
-    compute_slice(step, slice, part.values, sends_early(step, slice) ? &listener : nullptr);
-  const auto late = added.missing_in({0, part.values.size()});
+    compute_slice(step, slice, part.place, sends_early(step, slice) ? &listener : nullptr);
+  const auto late = added.missing_in({0, part.place.size()});
   for (const auto& rest : late)
-    round_to(options_.exchange, part.values.values().subspan(rest.begin, rest.size()));
+    round_to(options_.exchange, part.place.subspan(rest.begin, rest.size()));
   if (!adds_here())
-    return send(step, part);
+    return send(step, std::move(part));
   auto sum = part;
   for (const auto& rest : late)
     sum = sum_with_parts(part, rest);
   std::erase_if(parts_, [&](const partial_sum& left) { return sum.node.contains(left.node); });
+  if (begun.size() > 0) {
+    for (const auto& rest : late)
+      copy_floats(sum.place.subspan(rest.begin, rest.size()),
+                  begun.values().subspan(rest.begin, rest.size()));
+    sum.place = begun.values();
+    sum.values = std::move(begun);
+  } else if (sum.values.size() == 0) {
+    const auto whole = largest_nodes(options_.plan.slice_count, slices_);
+    if (std::ranges::find(whole, sum.node) != whole.end())
+      sum.fetch(*options_.gradients); // nothing here is added to it
+  }
   parts_.push_back(std::move(sum));
 }
 
@@ -272,9 +322,10 @@ replica_state::partial_sum replica_state::sum_with_parts(const partial_sum& part
   for (auto left = parts_.rbegin(); left != parts_.rend(); ++left) {
     if (!are_siblings(options_.plan.slice_count, left->node, result.node))
       break;
-    add_into(left->values.values().subspan(elements.begin, elements.size()),
-             result.values.values().subspan(elements.begin, elements.size()), options_.exchange);
-    result = {{left->node.begin, result.node.end}, left->values, left->sums + result.sums};
+    add_into(left->place.subspan(elements.begin, elements.size()),
+             result.place.subspan(elements.begin, elements.size()), options_.exchange);
+    result = {
+      {left->node.begin, result.node.end}, left->place, left->values, left->sums + result.sums};
   }
   return result;
 }
@@ -290,7 +341,7 @@ std::span<const float> replica_state::parameters_of(uint64_t version) const {
   return values.first(std::min(values.size(), options_.network->layout().size()));
 }
 
-batch_sums replica_state::compute_slice(uint64_t step, size_t slice, buffer& gradient,
+batch_sums replica_state::compute_slice(uint64_t step, size_t slice, std::span<float> gradient,
                                         const gradient_listener* listener) {
   const work_name what{trace_kind::slice, step, slice};
   const piece_of_work piece{options_.gauge.get(), self_->clock(), what, true};
@@ -301,13 +352,13 @@ batch_sums replica_state::compute_slice(uint64_t step, size_t slice, buffer& gra
     crash_if_asked(options_.hooks, options_.names.rows_of(step, slice));
   const auto rows = options_.rows->of_slice(step, slice, reader_);
   memory_.set_version(step + 1);
-  const auto sums =
-    options_.network->gradient(point_of(step), rows, gradient.values(), memory_, listener);
+  const auto sums = options_.network->gradient(point_of(step), rows, gradient, memory_, listener);
   times_.slice.reset();
   ++status_.computed.count;
   status_.computed.time +=
     options_.hooks.slice_time ? options_.hooks.slice_time() : self_->clock().now() - begin;
-  poison_if_asked(step, slice, gradient);
+  if (options_.hooks.poisoned_step == step && options_.hooks.poisoned_slice == slice)
+    fill_values(gradient.subspan(options_.hooks.poisoned_element, 1), options_.hooks.poison);
   status_.sample_count += rows.row_count;
   if (times_.step != step)
     ++status_.steps_executed;
@@ -321,11 +372,6 @@ std::string replica_state::work_in_hand() const {
   const auto step = rule_->version();
   return "step " + std::to_string(step) + ", slice " + std::to_string(*times_.slice) + ": " +
          options_.names.words(step, std::array{*times_.slice});
-}
-
-void replica_state::poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const {
-  if (options_.hooks.poisoned_step == step && options_.hooks.poisoned_slice == slice)
-    gradient.values()[options_.hooks.poisoned_element] = options_.hooks.poison;
 }
 
 replica_actor::behavior_type replica(self_pointer<replica_actor, replica_state> self,
@@ -385,7 +431,8 @@ std::chrono::nanoseconds replica_state::computed_for() const {
   return self_->clock().now() - times_.begin;
 }
 
-void replica_state::send(uint64_t step, const partial_sum& part) {
+void replica_state::send(uint64_t step, partial_sum part) {
+  part.fetch(*options_.gradients);
   const auto computed = computed_for();
   const auto share = [&](const index_range& elements) {
     const auto size = elements.size() - (options_.hooks.cut_step == step ? 1 : 0);

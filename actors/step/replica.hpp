@@ -44,8 +44,12 @@ private:
   /// A sum over some of its slices that is not sent yet.
   struct partial_sum {
     tree_node node;
-    buffer values;
+    std::span<float> place; ///< of its values: in `values`, or on a device (model::room_there)
+    buffer values;          ///< empty while they are on a device
     batch_sums sums;
+
+    /// Brings the values to the processor's memory, if they are on a device.
+    void fetch(buffer_pool& pool);
   };
 
   struct owned_version {
@@ -59,6 +63,7 @@ private:
     moment::duration evaluated_for{0}; ///< since the step before
     moment not_before{};               ///< a careful view: compute nothing earlier
     bool waits = false;                ///< for that moment
+    bool adds_there = false;           ///< where the model is computed, if it has room there
     std::optional<size_t> slice;       ///< that is being computed
   };
 
@@ -79,7 +84,9 @@ private:
   void compute(uint64_t step);
   /// Computes a slice and adds it to the parts that it completes.
   void add_slice(uint64_t step, size_t slice);
-  batch_sums compute_slice(uint64_t step, size_t slice, buffer& gradient,
+  /// With room for values.
+  partial_sum new_sum(size_t slice);
+  batch_sums compute_slice(uint64_t step, size_t slice, std::span<float> gradient,
                            const gradient_listener* listener);
   /// Adds these elements of `part` to the parts on its left, as far as the tree adds them. Returns
   /// the sum, which lies in the storage of the leftmost part.
@@ -94,8 +101,7 @@ private:
   /// True if the replica sends its node this gradient piece by piece.
   bool sends_early(uint64_t step, size_t slice) const;
   void send_begun(uint64_t step, const partial_sum& part, const index_range& elements);
-  void poison_if_asked(uint64_t step, size_t slice, buffer& gradient) const;
-  void send(uint64_t step, const partial_sum& part);
+  void send(uint64_t step, partial_sum part);
   /// True if the replica adds its slices before it sends them: always, except in tests.
   bool adds_here() const;
   void on_summation(const summation& news);

@@ -101,9 +101,6 @@ row_holders holders_of(const data_shape& shape, const timeline& plan);
 /// What is in the memory of one process: where rows have holders, of all parts its own, and those that all read.
 data_shape shape_at(const data_shape& all, const std::string& process);
 
-/// The stop rule's options of a job.
-stop_rule_options stop_rule_of(const job& x);
-
 /// The model of a resolved job.
 std::unique_ptr<model> make_model(const job& resolved, const data_shape& shape);
 

@@ -13,26 +13,41 @@
 #include "models/whole_model/whole_model_rule.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace troupe {
 
 device_load device_load_of(const job& resolved, const timeline& plan, size_t replica_count) {
-  return {std::max<size_t>(plan.batch_size / plan.slice_count + 1, evaluation_chunk_rows),
-          resolved.parallel.splits()      ? 0
-          : has_server(resolved.training) ? 2 * replica_count
-                                          : replica_count};
+  device_load result{
+    std::max<size_t>(plan.batch_size / plan.slice_count + 1, evaluation_chunk_rows),
+    resolved.parallel.splits() ? 0 : replica_count};
+  if (has_server(resolved.training))
+    result.replicas *= 2;
+  else if (resolved.training.exchange == number_format::float32)
+    // One in the making, and a left child at each height of the tree.
+    result.gradients += static_cast<size_t>(std::bit_width(plan.slice_count - 1));
+  return result;
 }
+
+namespace {
+
+/// False for "auto": which devices there are only the machine itself knows.
+bool names_device(const job& resolved, const cluster_node& node) {
+  const auto& choice = node.device.empty() ? resolved.runtime.device : node.device;
+  return choice != processor_choice && choice != automatic_choice;
+}
+
+} // namespace
 
 uint64_t device_bytes_of(const job& resolved, const cluster_node& node, const data_shape& shape,
                          size_t replica_count) {
-  const auto& choice = node.device.empty() ? resolved.runtime.device : node.device;
-  if (choice == processor_choice || choice == automatic_choice)
-    return 0; // which devices there are only the machine itself knows
+  if (!names_device(resolved, node))
+    return 0;
   const auto network = make_model(resolved, shape);
   const auto load = device_load_of(resolved, timeline_of(resolved, shape), replica_count);
   return device_problem(*network).empty()
-           ? saturated_product(load.replicas, device_bytes(*network, load.rows))
+           ? saturated_product(load.replicas, device_bytes(*network, load.rows, load.gradients))
            : 0;
 }
 
@@ -238,8 +253,15 @@ private:
     const auto slots = optimizer_value_count(work_.resolved.optimizer);
     x.memory.add(memory_cause::parameters, floats(versions * x.window + fetched_here(m)));
     x.memory.add(memory_cause::optimizer, slots * floats(x.owned()));
-    for (const auto rank : x.replicas)
-      add_replica(x.memory, work_.replicas[rank]);
+    x.device_bytes =
+      device_bytes_of(work_.resolved, work_.nodes[m], work_.shape, x.replicas.size());
+    for (const auto rank : x.replicas) {
+      const auto& one = work_.replicas[rank];
+      add_replica(x.memory, one);
+      if (is_split() && names_device(work_.resolved, work_.nodes[m]))
+        x.device_bytes =
+          saturated_sum(x.device_bytes, saturated_product(one.slices_held, item_on_device(one)));
+    }
     x.memory.add(memory_cause::gradients, added_here(m) + kept_here(m));
     x.memory.add(memory_cause::sums, sums_of(m));
     if (work_.resolved.checkpoint.are_written() && x.owned() > 0)
@@ -251,8 +273,22 @@ private:
                      (1 + slots) * floats(x.owned() + owned_by_wards(m)));
     x.memory.add(memory_cause::data, bytes_of_rows(shape_at(work_.shape, x.name)));
     x.memory.add(memory_cause::process, program_bytes + under_way(m));
-    x.device_bytes =
-      device_bytes_of(work_.resolved, work_.nodes[m], work_.shape, x.replicas.size());
+  }
+
+  /// Bytes of an item: activations, features, what layers use there, a tile's parameters, and its gradient or a
+  /// boundary's sum.
+  uint64_t item_on_device(const replica_plan& x) const {
+    const auto rows = device_load_of(work_.resolved, plan_, 1).rows;
+    uint64_t tile = 0, width = 0;
+    for (auto k = x.work.segments.begin; k < x.work.segments.end; ++k) {
+      width = std::max<uint64_t>(width, std::max(chain_.in_width(k), chain_.out_width(k)));
+      for (size_t t = 0; t <= chain_.part_count(); ++t)
+        tile = std::max<uint64_t>(tile, chain_.tile(k, t).size());
+    }
+    const auto values =
+      saturated_product(rows, work_.network.feature_count() + width) + chain_.device_scratch(rows);
+    return saturated_sum(x.slice_activation_bytes,
+                         saturated_product(saturated_sum(values, 2 * tile), sizeof(float)));
   }
 
   /// Elements of the spans that it is a deputy of.

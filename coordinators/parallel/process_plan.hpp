@@ -56,8 +56,9 @@ struct process_plan {
   bool is_idle() const { return replicas.empty() && spans.empty(); }
 };
 
-/// What so many replicas of a process ask of its devices: rows of a slice, or of a chunk of an evaluation; trainers have
-/// two models' memory each. Of replicas that share a model nothing is known here.
+/// What so many replicas of a process ask of its devices: rows of a slice, or of a chunk of an evaluation, and gradients
+/// that wait for others to be added to; trainers have two models' memory each. Nothing is said of replicas that share a
+/// model.
 device_load device_load_of(const job& resolved, const timeline& plan, size_t replica_count);
 
 /// Of its devices, where this node's replicas compute on some.

@@ -4,10 +4,15 @@
 #include "actors/step/gradient_ranges.hpp"
 #include "actors/step/replica.hpp"
 #include "coordinators/step/placement.hpp"
+#include "models/device/device_model.hpp"
 #include "tests/support/heard.hpp"
 #include "tests/support/training.hpp"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace troupe::replica_test {
 namespace {
@@ -96,6 +101,104 @@ TEST(replica_hold, counts_what_was_begun_in_an_earlier_view_of_the_term) {
   x.see({0, 8});
   x.hear(atom::hold_v, uint64_t{3});
   EXPECT_EQ(x.heard.first_steps, (std::vector<uint64_t>{1, 1, 0}));
+}
+
+/// A model that says how many rooms for gradients it was asked for.
+class counted_rooms : public model {
+public:
+  explicit counted_rooms(std::shared_ptr<const model> does)
+    : model(does->feature_count(), does->output_count(), does->loss_with_constants()),
+      does_(std::move(does)) {
+    layout_ = does_->layout();
+  }
+  std::span<float> room_there(size_t number, size_t size, workspace& memory) const override {
+    rooms = std::max(rooms, number + 1);
+    return does_->room_there(number, size, memory);
+  }
+  batch_sums evaluate(std::span<const float> parameters, const batch& rows,
+                      workspace& memory) const override {
+    return does_->evaluate(parameters, rows, memory);
+  }
+
+  mutable size_t rooms = 0;
+
+private:
+  void do_initialize(uint64_t, const index_range&, std::span<float>) const override {}
+  batch_sums do_gradient(std::span<const float> parameters, const batch& rows,
+                         std::span<float> gradient, workspace& memory,
+                         const gradient_listener* listener) const override {
+    return does_->gradient(parameters, rows, gradient, memory, listener);
+  }
+  void do_predict(std::span<const float>, const batch&, std::span<float>,
+                  workspace&) const override {}
+
+  std::shared_ptr<const model> does_;
+};
+
+/// What a replica of these slices sends in step 0.
+std::vector<contribution> sent_by(const std::shared_ptr<const model>& network,
+                                  const index_range& slices, size_t batch_size,
+                                  number_format exchange) {
+  const auto data = load_data(test::small_job());
+  const auto job = resolve(test::small_job(), shape_of(*data), 1);
+  replica_options options;
+  options.network = network;
+  options.exchange = exchange;
+  options.plan = timeline_of(job, shape_of(*data));
+  EXPECT_EQ(options.plan.slice_count, 8u);
+  options.plan.batch_size = batch_size;
+  options.rows = std::make_shared<const job_rows>(rows_of(data), options.plan, job.seed, 1);
+  const auto size = network->layout().size();
+  options.gradients = std::make_shared<buffer_pool>(size);
+  lone_replica x{options};
+  x.news.wired = true;
+  x.news.shards = {{{}, {0, block_count(size)}}};
+  x.see(slices);
+  x.hear(horizon{{9, false}, 0});
+  buffer parameters{size};
+  make_model(job, shape_of(*data))->initialize(3, parameters.values());
+  x.hear(parameter_span{1, 0, 0, payload{const_buffer{parameters}, 0, size}, {}});
+  return x.heard.contributions;
+}
+
+TEST(replica_sums, a_device_adds_what_the_processor_adds) {
+  const auto data = load_data(test::small_job());
+  const auto job = resolve(test::small_job(), shape_of(*data), 1);
+  const std::shared_ptr<const model> network = make_model(job, shape_of(*data));
+  const auto where = open_device(devices_called("0").at(0));
+  struct tried {
+    index_range slices;
+    size_t parts; ///< largest nodes
+    size_t rooms; ///< left children that wait at a time, and one in the making
+    size_t batch_size = 32;
+  };
+  // Of five rows in eight slices those of 1, 3, 4, 6 and 7.
+  for (const auto& [slices, parts, rooms, batch_size] :
+       {tried{{0, 8}, 1, 4}, tried{{1, 7}, 4, 2}, tried{{3, 4}, 1, 1}, tried{{4, 8}, 1, 3},
+        tried{{0, 8}, 4, 0, 5}})
+    for (const auto exchange : {number_format::float32, number_format::bf16}) {
+      const auto counted = std::make_shared<counted_rooms>(
+        std::make_shared<device_model>(network, std::vector{where}));
+      const auto expected = sent_by(network, slices, batch_size, exchange);
+      const auto found = sent_by(counted, slices, batch_size, exchange);
+      std::vector<std::pair<tree_node, float_view>> whole[2];
+      for (const auto& [from, to] : {std::pair{&expected, &whole[0]}, {&found, &whole[1]}})
+        for (const auto& x : *from)
+          if (!x.is_begun)
+            to->emplace_back(x.node, x.gradient_sum);
+      EXPECT_EQ(whole[0].size(), parts);
+      EXPECT_TRUE(whole[0] == whole[1]) << slices.begin << ".." << slices.end;
+      EXPECT_EQ(counted->rooms, exchange == number_format::float32 ? rooms : 0);
+      // What went out early are values of the last sum.
+      size_t early = 0;
+      for (const auto& x : found)
+        if (x.is_begun) {
+          ++early;
+          EXPECT_EQ(x.gradient_sum,
+                    found.back().gradient_sum.part(x.first_element, x.gradient_sum.size()));
+        }
+      EXPECT_EQ(early > 0, counted->rooms > 0);
+    }
 }
 
 timeline two_slices() {

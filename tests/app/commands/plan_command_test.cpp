@@ -53,6 +53,15 @@ TEST_F(plan_command, counts_the_memory_of_devices_where_replicas_compute_on_some
   // Of each replica 386 parameters and their gradient, and 256 rows of an evaluation.
   EXPECT_GT(bytes, 2u * 4 * (2 * 386 + 256 * (4 + 16 + 16 + 2)));
   EXPECT_LT(bytes, 2u * 4 * (2 * 386 + 256 * (4 + 6 * (16 + 16 + 2))));
+  // Two share a model: both have activations of 256 rows in 8 of 16 units at least.
+  const std::string shared = "config show cut.toml --plan --json";
+  ASSERT_EQ(run(shared + " --set runtime.device=card"), 0) << err;
+  const auto parted = nlohmann::json::parse(out)["processes"][0]["device_bytes"].get<uint64_t>();
+  EXPECT_GT(parted, 2u * 4 * 256 * (8 + 8));
+  EXPECT_LT(parted, 2u * 2 * 4 * (2 * 386 + 256 * (4 + 6 * (16 + 16 + 2))))
+    << "two slices at a time";
+  ASSERT_EQ(run(shared), 0) << err;
+  EXPECT_FALSE(nlohmann::json::parse(out)["processes"][0].contains("device_bytes"));
 }
 
 TEST_F(plan_command, refuses_what_train_refuses) {

@@ -65,6 +65,15 @@ class Devices(CommandTest):
         self.assertIn("CL_DEVICE_NOT_AVAILABLE", said)
         self.assertRegex(said, r"step \d+, slice \d+")
 
+    def test_parameters_go_there_once_a_version_and_one_gradient_a_step_comes_back(self):
+        keys = ("training.batch_size=337", "training.slices=16", "training.replicas=1", "training.epochs=2")
+        trace = self.folder / "trace"
+        result = self.result_of("train", JOB, "--quiet", *sets_of((*keys, DEVICE)),
+                                env={**os.environ, "POCL_TRACING": "text", "POCL_TRACING_OPT": str(trace)})
+        self.assertEqual(result["parameters_sha256"], trained_alone(JOB, keys)["parameters_sha256"])
+        moves = [line for line in trace.read_text().splitlines() if "complete" in line and f"size={4 * 9610}" in line]
+        self.assertEqual(sum("read_buffer" in line for line in moves), 8, "steps")
+        self.assertEqual(sum("write_buffer" in line for line in moves), 9, "versions, the last for its evaluation")
 
     def test_trainers_of_other_modes_compute_on_devices(self):
         for keys in (("training.strategy=parameters",), ("training.consistency=asynchronous",)):
@@ -129,6 +138,32 @@ class Splits(CommandTest):
                 # It was the device: one that is lost ends the run.
                 self.troupe("train", JOB, "--quiet", "--overwrite", *sets_of((*job, DEVICE, "training.epochs=50")), code=74,
                             env={**os.environ, "TROUPE_TEST_BROKEN_DEVICE": "lost"})
+
+    def traced(self, name):
+        """Words of an environment in which pocl records events, and how many kernels it recorded."""
+        path = self.folder / name
+        return (["POCL_TRACING=text", f"POCL_TRACING_OPT={path}"],
+                lambda: path.read_text(encoding="utf-8").count("ndrange_kernel | complete"))
+
+    def test_nodes_share_a_model_between_a_device_and_the_processor(self):
+        words, kernels_of_trial = self.traced("trial")
+        self.troupe("doctor", env={**os.environ, **dict(word.split("=", 1) for word in words)})
+        for table, keys in (("tensor = 2", ("model.cuts=2",)), ("sharded = true", ())):
+            with self.subTest(table=table):
+                nodes = nodes_on_loopback([(1, 1), (1, 1)])
+                settings = f"[training]\nepochs = 2\n[parallel]\n{table}\n" + ("[model]\ncuts = 2\n" if keys else "")
+                text = cluster_text(nodes, settings).replace('name = "left"', 'name = "left"\ndevice = "0"')
+                text = text.replace("min_nodes = 1", "min_nodes = 2")
+                words, kernels = self.traced(table)
+                with Cluster(text, nodes, []) as cluster:
+                    cluster.nodes["left"].wrapper = ["env", *words]
+                    cluster.start("main")
+                    cluster.start("left")
+                    result = cluster.result()
+                    cluster.exit_codes()
+                    self.assertGreater(kernels(), 2 * kernels_of_trial(), "it was not the device")
+                    alone = trained_alone(JOB, ("training.epochs=2", *keys))
+                    self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
 
 
 if __name__ == "__main__":
