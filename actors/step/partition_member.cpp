@@ -12,9 +12,10 @@ namespace troupe {
 
 namespace {
 
-partition_work_options work_options(const replica_options& options, const view& news,
-                                    size_t index) {
-  partition_work_options result{options.network, {}, 0, options.schedule, options.by_segment};
+partition_work_options work_options(const replica_options& options, const view& news, size_t index,
+                                    workspace& memory) {
+  partition_work_options result{options.network,    {},     0, options.schedule,
+                                options.by_segment, &memory};
   for (const auto i : group_of(news, index)) {
     const auto& entry = news.replicas[i];
     if (i == index)
@@ -47,14 +48,15 @@ std::vector<size_t> group_of(const view& news, size_t index) {
 }
 
 partition_member::partition_member(replica_actor::pointer self, const replica_options& options,
-                                   const view& news, size_t index, boundary_waits& waits)
+                                   const view& news, size_t index, boundary_waits& waits,
+                                   workspace& memory)
   : self_(self),
     options_(options),
     view_(news),
     index_(index),
     waits_(waits),
     members_(group_of(news, index)),
-    work_(work_options(options, news, index)) {}
+    work_(work_options(options, news, index, memory)) {}
 
 void partition_member::begin_step(uint64_t step, const const_buffer& point) {
   const auto& slices = view_.replicas[index_].slices;

@@ -19,9 +19,10 @@ namespace troupe {
 
 class partition_member {
 public:
-  /// `news` is the view, `index` this replica's place in it. Counts its work and waits in `waits`.
+  /// `news` is the view, `index` this replica's place in it. Counts its work and waits in `waits`; `memory` is the
+  /// replica's from one view to the next.
   partition_member(replica_actor::pointer self, const replica_options& options, const view& news,
-                   size_t index, boundary_waits& waits);
+                   size_t index, boundary_waits& waits, workspace& memory);
 
   void begin_step(uint64_t step, const const_buffer& point);
   /// Begins the evaluation of these chunks, which only this group computes.

@@ -69,12 +69,16 @@ partition_work::work& partition_work::work_of(size_t item) {
   if (const auto found = works_.find(item); found != works_.end())
     return *found->second;
   std::erase(unseen_, item);
-  if (idle_.empty())
+  if (idle_.empty()) {
     idle_.push_back(std::make_unique<work>());
+    if (options_.memory != nullptr)
+      options_.network->share_parameters(idle_.back()->memory, *options_.memory);
+  }
   auto& x = *works_.emplace(item, std::move(idle_.back())).first->second;
   idle_.pop_back();
   x.network = options_.network.get();
   x.item = item;
+  x.memory.set_version(*version_ + 1);
   x.rows = options_.network->rows_there(rows_(item, x.reader), x.memory);
   x.boundaries.assign(routes_.boundary_count(), {});
   x.figures.clear();

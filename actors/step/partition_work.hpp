@@ -43,6 +43,8 @@ struct partition_work_options {
   size_t own = 0;               ///< this one's place among them
   pipeline_schedule schedule{};
   bool by_segment = false; ///< tile_rule.hpp: parameters may come, and gradients go, one by one
+  workspace* memory =
+    nullptr; ///< of the replica: all items have its parameters (model::share_parameters)
 };
 
 /// Buffers of any size, used again.
@@ -129,7 +131,7 @@ private:
     boundary_state& state(size_t boundary, boundary_way way) {
       return boundaries[boundary][static_cast<size_t>(way)];
     }
-    /// Where the model is computed (model.hpp): memory, and a tile's parameters until the next one's.
+    /// Where the model is computed (model.hpp): memory, and a tile's parameters.
     workspace& there() { return network->memory_there(memory); }
     windowed_values there(const windowed_values& parameters, const index_range& tile) {
       return network->parameters_there(parameters, tile, memory);

@@ -81,7 +81,8 @@ void replica_state::restart(const view& news) {
   computed_ = {};
   member_.reset();
   if (news.replicas[index_].shares_model())
-    member_ = std::make_unique<partition_member>(self_, options_, view_, index_, status_.waits);
+    member_ =
+      std::make_unique<partition_member>(self_, options_, view_, index_, status_.waits, memory_);
   rule_.begin(options_.plan, elements_.size(), news.start_version);
   for (size_t k = 0; k < elements_.size(); ++k)
     if (elements_[k].empty())

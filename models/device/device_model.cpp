@@ -35,10 +35,10 @@ uint64_t device_bytes(const model& network, size_t rows, size_t gradients) {
 }
 
 device_model::device_model(std::shared_ptr<const model> does,
-                           std::vector<std::shared_ptr<device>> devices)
+                           std::vector<std::shared_ptr<device>> devices, size_t first)
   : model(does->feature_count(), does->output_count(), does->loss_with_constants()),
     does_(std::move(does)),
-    places_(std::move(devices)) {
+    places_(std::move(devices), first) {
   if (const auto problem = device_problem(*does_); !problem.empty())
     throw std::invalid_argument(problem);
   layout_ = does_->layout();
@@ -52,9 +52,8 @@ batch_sums device_model::do_gradient(std::span<const float> parameters, const ba
   auto& here = places_.of(memory);
   const bool stays = device_of(gradient_out) != nullptr;
   const auto there = stays ? gradient_out : here.room(device_place::made, gradient_out.size());
-  const auto sums =
-    does_->gradient(here.sent_version(parameters, memory.version()), here.sent(rows), there,
-                    here.memory(), stays ? listener : nullptr);
+  const auto sums = does_->gradient(here.sent(parameters, memory.version()), here.sent(rows), there,
+                                    here.memory(), stays ? listener : nullptr);
   if (stays)
     here.queue().copy_of(there.first(1)); // the caller measures how long it takes
   else
@@ -65,15 +64,13 @@ batch_sums device_model::do_gradient(std::span<const float> parameters, const ba
 batch_sums device_model::evaluate(std::span<const float> parameters, const batch& rows,
                                   workspace& memory) const {
   auto& here = places_.of(memory);
-  return does_->evaluate(here.sent_version(parameters, memory.version()), here.sent(rows),
-                         here.memory());
+  return does_->evaluate(here.sent(parameters, memory.version()), here.sent(rows), here.memory());
 }
 
 void device_model::do_predict(std::span<const float> parameters, const batch& rows,
                               std::span<float> out, workspace& memory) const {
   auto& here = places_.of(memory);
-  does_->predict(here.sent_version(parameters, memory.version()), here.sent(rows), out,
-                 here.memory());
+  does_->predict(here.sent(parameters, memory.version()), here.sent(rows), out, here.memory());
 }
 
 } // namespace troupe

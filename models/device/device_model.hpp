@@ -25,7 +25,8 @@ uint64_t device_bytes(const model& network, size_t rows, size_t gradients);
 /// `device_problem`, and without devices.
 class device_model final : public model {
 public:
-  device_model(std::shared_ptr<const model> does, std::vector<std::shared_ptr<device>> devices);
+  device_model(std::shared_ptr<const model> does, std::vector<std::shared_ptr<device>> devices,
+               size_t first = 0);
 
   const segment_chain& chain() const override { return does_->chain(); }
   axis_order torch_order(size_t tensor) const override { return does_->torch_order(tensor); }
@@ -39,7 +40,10 @@ public:
   }
   windowed_values parameters_there(const windowed_values& parameters, const index_range& elements,
                                    workspace& memory) const override {
-    return places_.of(memory).sent(parameters, elements);
+    return places_.of(memory).parameters()->of(parameters, elements, memory.version());
+  }
+  void share_parameters(workspace& memory, workspace& another) const override {
+    places_.join(memory, another);
   }
   std::span<float> room_there(size_t number, size_t size, workspace& memory) const override {
     return places_.of(memory).room(device_place::made + number, size);

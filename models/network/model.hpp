@@ -104,12 +104,15 @@ public:
   virtual workspace& memory_there(workspace& memory) const { return memory; }
   /// The rows, whose features are there until the next call.
   virtual batch rows_there(const batch& rows, workspace& /*memory*/) const { return rows; }
-  /// Parameters of which these elements are there, until the next call.
+  /// Parameters of which these elements are there, until the next call; they go there once a version
+  /// (workspace::version), as long as calls name the same values.
   virtual windowed_values parameters_there(const windowed_values& parameters,
                                            const index_range& /*elements*/,
                                            workspace& /*memory*/) const {
     return parameters;
   }
+  /// Parameters that are there for one memory will be there for the other, which was not used yet.
+  virtual void share_parameters(workspace& /*memory*/, workspace& /*another*/) const {}
   /// Room `number` for so many values. Empty: the caller's own memory will do.
   virtual std::span<float> room_there(size_t /*number*/, size_t /*size*/,
                                       workspace& /*memory*/) const {

@@ -455,6 +455,32 @@ TEST(device_model, a_version_of_parameters_goes_there_once) {
   EXPECT_EQ(loss(0), second);
 }
 
+TEST(device_model, ranges_of_a_version_go_there_once) {
+  sent_parameters sent{devices().at(0)};
+  std::vector<float> values{1, 2, 3, 4, 5, 6};
+  const auto of = [&](const index_range& elements, uint64_t version,
+                      const element_window* window = nullptr) {
+    const auto there = sent.of({values, window}, elements, version);
+    return sent.queue()->copy_of(there.at(elements));
+  };
+  EXPECT_EQ(of({1, 3}, 1), (std::vector<float>{2, 3}));
+  values[2] = 30;
+  values[4] = 50;
+  EXPECT_EQ(of({2, 6}, 1), (std::vector<float>{30, 4, 50, 6}));
+  EXPECT_EQ(of({1, 3}, 1), (std::vector<float>{2, 3})) << "it is there, beside the other";
+  EXPECT_EQ(of({1, 3}, 2), (std::vector<float>{2, 30})) << "another version";
+  values[1] = 20;
+  const element_window window{{{0, 6}}};
+  EXPECT_EQ(of({1, 3}, 2, &window), (std::vector<float>{20, 30}))
+    << "other values, as far as is known";
+  values[1] = 21;
+  EXPECT_EQ(of({1, 3}, 0), (std::vector<float>{21, 30}));
+  values[1] = 22;
+  EXPECT_EQ(of({1, 3}, 0), (std::vector<float>{22, 30})) << "nothing is known";
+  EXPECT_THROW(sent.of({values, &window}, {5, 8}, 3), std::out_of_range);
+  EXPECT_EQ(of({1, 3}, 3, &window), (std::vector<float>{22, 30}));
+}
+
 TEST(device_model, embeddings_of_codes_and_of_what_is_none) {
   expect_equal(chain_of({9}, "embedding categories=2 width=6\npositions\npool over=mean\n", 4), 8);
 }
