@@ -11,6 +11,7 @@
 #include "actors/run/resuming.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 #include "coordinators/step/placement.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "data/text/failure.hpp"
@@ -62,6 +63,8 @@ company::company(caf::actor_system& system, const job& resolved,
   here.hooks = options.hooks;
   here.trace = options.trace;
   here.decisions = options.decisions;
+  here.device = resolved.runtime.device;
+  here.on_devices = device_load_of(resolved, shape_of(*data), {});
   process_ = std::make_unique<process>(system, resolved, data, here);
   auto for_director = director_options_of(resolved, *data, process_->network());
   for_director.trace = for_director.hides_work ? nullptr : options.trace;

@@ -21,11 +21,9 @@
 #include "coordinators/job/private_job.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
-#include "coordinators/parallel/process_plan.hpp"
 #include "data/identity/arithmetic_check.hpp"
 #include "data/text/checksum.hpp"
 #include "data/text/failure.hpp"
-#include "models/device/on_devices.hpp"
 #include "models/math/products.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/whole_model/whole_model_rule.hpp"
@@ -180,11 +178,10 @@ process::process(caf::actor_system& system, const job& resolved,
   }
   network_ = make_model(resolved, shape);
   const auto plan = timeline_of(resolved, shape);
-  const auto& choice = options.device.empty() ? resolved.runtime.device : options.device;
   // What is asked of the model at the end, and by solvers, is the processor's.
   const auto computing =
     self_.replica_count > 0 && scope_of(resolved.optimizer.kind) != optimizer_scope::solver
-      ? model_on_devices(network_, choice, device_load_of(resolved, plan, self_.replica_count))
+      ? model_on_devices(network_, options.device, options.on_devices)
       : network_;
   const auto parameter_count = network_->layout().size();
   gradients_ = std::make_shared<buffer_pool>(parameter_count);

@@ -22,6 +22,7 @@
 #include "data/records/run_recorder.hpp"
 #include "data/records/sequence_file.hpp"
 #include "data/training_rows/prepare.hpp"
+#include "models/device/on_devices.hpp"
 #include "models/network/model.hpp"
 
 #include <caf/fwd.hpp>
@@ -53,7 +54,8 @@ struct process_options {
   std::shared_ptr<test_hooks> hooks;   ///< for tests; null: none
   std::shared_ptr<run_recorder> trace; ///< null: no timeline is wanted
   sequence_options decisions;          ///< of the process with the parameter server
-  std::string device = {};             ///< that replicas compute on; empty: runtime.device
+  std::string device = "cpu";          ///< that replicas compute on, as runtime.device
+  device_load on_devices = {};         ///< what they ask of it
 };
 
 class process {

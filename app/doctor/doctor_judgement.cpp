@@ -102,7 +102,7 @@ findings judge_devices(const std::vector<device_state>& all, const wishes& wante
     const auto called = devices_called(wanted.device);
     for (const auto& [facts, problem, gflops] : all)
       if (wanted.device != automatic_choice && !problem.empty() &&
-          facts.number == called.at(0).number)
+          std::ranges::any_of(called, [&](const auto& x) { return x.number == facts.number; }))
         throw device_error(facts.name + ": " + problem);
   } catch (const device_error& problem) {
     result.push_back({"runtime.device", health::fail, problem.what(),

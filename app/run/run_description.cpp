@@ -89,10 +89,10 @@ std::vector<std::string> holding_texts(const std::vector<held_rows>& holdings,
   return result;
 }
 
-const std::string& device_choice(const job& resolved, const run_place& where) {
+std::string device_choice(const job& resolved, const run_place& where) {
   const auto& nodes = where.cluster.nodes;
-  const bool says = where.own && *where.own < nodes.size() && !nodes[*where.own].device.empty();
-  return says ? nodes[*where.own].device : resolved.runtime.device;
+  const bool is_listed = where.own && *where.own < nodes.size();
+  return device_choice(resolved, is_listed ? nodes[*where.own] : cluster_node{});
 }
 
 std::string device_text(const model& network, const std::string& choice) {
@@ -131,7 +131,7 @@ public:
     if (is_private(resolved_))
       add("privacy", privacy());
     add("memory", memory());
-    if (const auto& choice = device_choice(resolved_, where_); choice != processor_choice)
+    if (const auto choice = device_choice(resolved_, where_); choice != processor_choice)
       add("device", device_text(*make_model(resolved_, shape_), choice));
     warn_of_parts();
     warn_of_rows();

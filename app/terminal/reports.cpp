@@ -119,7 +119,7 @@ std::string process_table(const std::vector<process_plan>& processes) {
     head.emplace_back(name_of(cause));
   head.insert(head.end(), {"in all", "limit"});
   const auto on_devices =
-    std::ranges::any_of(processes, [](const process_plan& x) { return x.device_bytes > 0; });
+    std::ranges::any_of(processes, [](const process_plan& x) { return x.on_devices.bytes > 0; });
   if (on_devices)
     head.emplace_back("on devices");
   text_table table{1, head};
@@ -130,7 +130,7 @@ std::string process_table(const std::vector<process_plan>& processes) {
     row.push_back(bytes_text(x.memory.sum()));
     row.push_back(x.limit ? bytes_text(*x.limit) : "none");
     if (on_devices)
-      row.push_back(bytes_text(x.device_bytes));
+      row.push_back(bytes_text(x.on_devices.bytes));
     table.add(row);
   }
   return table.text();
@@ -189,8 +189,8 @@ json process_object(const process_plan& x) {
               {"window", x.window}, {"memory", memory},       {"bytes", x.memory.sum()}};
   if (x.limit)
     result["limit"] = *x.limit;
-  if (x.device_bytes > 0)
-    result["device_bytes"] = x.device_bytes;
+  if (x.on_devices.bytes > 0)
+    result["device_bytes"] = x.on_devices.bytes;
   return result;
 }
 

@@ -270,7 +270,7 @@ std::vector<process_plan> memory_plan_of(const job& resolved, const data_shape& 
                         resolved, shape, node.replica_count,
                         {node.shard_count > 0 ? owners : 0, replica_count - node.replica_count}),
                       node.memory_bytes,
-                      device_bytes_of(resolved, node, shape, node.replica_count)});
+                      is_solver ? device_load{} : load_of_whole_models(resolved, node, shape)});
   return result;
 }
 
@@ -297,6 +297,20 @@ uint64_t beside_threads(uint64_t bytes, const std::optional<size_t>& new_threads
 
 run_place place_in(const cluster_plan& cluster, const std::string& own_name) {
   return {cluster, cluster.find(own_name).value_or(0)};
+}
+
+device_load device_load_of(const job& resolved, const data_shape& shape, const run_place& where) {
+  const auto& nodes = where.cluster.nodes;
+  const auto own = where.own.value_or(0);
+  if (device_choice(resolved, nodes.empty() ? cluster_node{} : nodes.at(own)) == processor_choice)
+    return {};
+  auto result =
+    memory_plan_of(resolved, shape, {1, nodes, where.cluster.recovery}).at(own).on_devices;
+  // Processes of one machine, whose nodes are listed one behind the other, take one device after the other.
+  for (size_t m = 0; m < own; ++m)
+    if (device_choice(resolved, nodes[m]) != processor_choice)
+      result.first += nodes[m].replica_count;
+  return result;
 }
 
 std::optional<job_problem> countless_problem(const job& resolved, const data_shape& shape,

@@ -76,6 +76,9 @@ struct run_place {
 /// The place of the node with this name, or the first.
 run_place place_in(const cluster_plan& cluster, const std::string& own_name);
 
+/// What the replicas of this process ask of its devices.
+device_load device_load_of(const job& resolved, const data_shape& shape, const run_place& where);
+
 /// What this process may still take, in bytes.
 struct memory_room {
   uint64_t machine = 0;

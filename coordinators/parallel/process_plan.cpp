@@ -18,37 +18,39 @@
 
 namespace troupe {
 
-device_load device_load_of(const job& resolved, const timeline& plan, size_t replica_count) {
-  device_load result{
-    std::max<size_t>(plan.batch_size / plan.slice_count + 1, evaluation_chunk_rows),
-    resolved.parallel.splits() ? 0 : replica_count};
-  if (has_server(resolved.training))
-    result.replicas *= 2;
-  else if (resolved.training.exchange == number_format::float32)
-    // One in the making, and a left child at each height of the tree.
-    result.gradients += static_cast<size_t>(std::bit_width(plan.slice_count - 1));
-  return result;
+const std::string& device_choice(const job& resolved, const cluster_node& node) {
+  return node.device.empty() ? resolved.runtime.device : node.device;
 }
 
 namespace {
 
-/// False for "auto": which devices there are only the machine itself knows.
-bool names_device(const job& resolved, const cluster_node& node) {
-  const auto& choice = node.device.empty() ? resolved.runtime.device : node.device;
-  return choice != processor_choice && choice != automatic_choice;
+/// Of a slice, or of a chunk of an evaluation.
+size_t rows_at_a_time(const timeline& plan, const data_shape& shape) {
+  const auto evaluated = std::max(shape.test_row_count, shape.validation_row_count);
+  return std::max(plan.batch_size / plan.slice_count + 1,
+                  std::min(evaluated, evaluation_chunk_rows));
 }
 
 } // namespace
 
-uint64_t device_bytes_of(const job& resolved, const cluster_node& node, const data_shape& shape,
-                         size_t replica_count) {
-  if (!names_device(resolved, node))
-    return 0;
+device_load load_of_whole_models(const job& resolved, const cluster_node& node,
+                                 const data_shape& shape) {
+  if (device_choice(resolved, node) == processor_choice || node.replica_count == 0)
+    return {};
   const auto network = make_model(resolved, shape);
-  const auto load = device_load_of(resolved, timeline_of(resolved, shape), replica_count);
-  return device_problem(*network).empty()
-           ? saturated_product(load.replicas, device_bytes(*network, load.rows, load.gradients))
-           : 0;
+  if (!device_problem(*network).empty())
+    return {};
+  const auto plan = timeline_of(resolved, shape);
+  const bool is_trained = has_server(resolved.training);
+  size_t gradients = 1; // in the making, and a left child at each height of the tree
+  if (!is_trained && resolved.training.exchange == number_format::float32)
+    gradients += static_cast<size_t>(std::bit_width(plan.slice_count - 1));
+  device_load result;
+  result.parts = node.replica_count * (is_trained ? 2 : 1);
+  result.bytes =
+    saturated_product(result.parts, device_bytes(*network, rows_at_a_time(plan, shape), gradients));
+  result.at_a_time = network->layout().size() * sizeof(float);
+  return result;
 }
 
 namespace {
@@ -203,7 +205,7 @@ private:
   uint64_t fetched(size_t from, size_t to) {
     uint64_t result = 0;
     for (const auto rank : at(to).replicas)
-      for (const auto& [elements, times] : fetched_by(rank, to))
+      for (const auto& [elements, times] : fetched_by(work_.replicas[rank].work, to))
         for (const auto& span : at(from).spans)
           result += times * common_elements(elements, span);
     return result;
@@ -216,9 +218,8 @@ private:
   };
 
   /// Forward, and back but for those that are here still.
-  std::vector<fetched_segment> fetched_by(size_t rank, size_t m) const {
+  std::vector<fetched_segment> fetched_by(const partition& work, size_t m) const {
     std::vector<fetched_segment> result;
-    const auto& work = work_.replicas[rank].work;
     for (auto k = work.segments.begin; fetches() && !work.empty() && k < work.segments.end; ++k) {
       auto elements = elements_read(chain_, {work.slices, {k, k + 1}, work.parts});
       const bool is_here = std::ranges::all_of(elements, [&](const index_range& x) {
@@ -237,7 +238,7 @@ private:
     uint64_t largest = 0;
     size_t computing = 0;
     for (const auto rank : result_.processes[m].replicas) {
-      const auto all = fetched_by(rank, m);
+      const auto all = fetched_by(work_.replicas[rank].work, m);
       computing += all.empty() ? 0 : 1;
       for (const auto& x : all)
         largest = std::max(largest, common_elements(x.elements, {0, parameter_count()}));
@@ -253,15 +254,10 @@ private:
     const auto slots = optimizer_value_count(work_.resolved.optimizer);
     x.memory.add(memory_cause::parameters, floats(versions * x.window + fetched_here(m)));
     x.memory.add(memory_cause::optimizer, slots * floats(x.owned()));
-    x.device_bytes =
-      device_bytes_of(work_.resolved, work_.nodes[m], work_.shape, x.replicas.size());
-    for (const auto rank : x.replicas) {
-      const auto& one = work_.replicas[rank];
-      add_replica(x.memory, one);
-      if (is_split() && names_device(work_.resolved, work_.nodes[m]))
-        x.device_bytes =
-          saturated_sum(x.device_bytes, saturated_product(one.slices_held, item_on_device(one)));
-    }
+    for (const auto rank : x.replicas)
+      add_replica(x.memory, work_.replicas[rank]);
+    x.on_devices = is_split() ? load_of_split_models(m)
+                              : load_of_whole_models(work_.resolved, work_.nodes[m], work_.shape);
     x.memory.add(memory_cause::gradients, added_here(m) + kept_here(m));
     x.memory.add(memory_cause::sums, sums_of(m));
     if (work_.resolved.checkpoint.are_written() && x.owned() > 0)
@@ -275,20 +271,54 @@ private:
     x.memory.add(memory_cause::process, program_bytes + under_way(m));
   }
 
-  /// Bytes of an item: activations, features, what layers use there, a tile's parameters, and its gradient or a
-  /// boundary's sum.
-  uint64_t item_on_device(const replica_plan& x) const {
-    const auto rows = device_load_of(work_.resolved, plan_, 1).rows;
-    uint64_t tile = 0, width = 0;
-    for (auto k = x.work.segments.begin; k < x.work.segments.end; ++k) {
-      width = std::max<uint64_t>(width, std::max(chain_.in_width(k), chain_.out_width(k)));
-      for (size_t t = 0; t <= chain_.part_count(); ++t)
-        tile = std::max<uint64_t>(tile, chain_.tile(k, t).size());
+  device_load load_of_split_models(size_t m) {
+    device_load result;
+    if (device_choice(work_.resolved, work_.nodes[m]) == processor_choice ||
+        !device_problem(work_.network).empty())
+      return result;
+    for (const auto rank : at(m).replicas) {
+      auto need = need_on_device(work_.replicas[rank], m);
+      for (const auto& other : work_.replicas) // a spare may take over from any
+        if (work_.replicas[rank].work.empty())
+          need = std::max(need, need_on_device(other, m));
+      result.bytes = saturated_sum(result.bytes, need);
+      result.largest = std::max(result.largest, need);
     }
-    const auto values =
-      saturated_product(rows, work_.network.feature_count() + width) + chain_.device_scratch(rows);
-    return saturated_sum(x.slice_activation_bytes,
-                         saturated_product(saturated_sum(values, 2 * tile), sizeof(float)));
+    result.parts = std::max<size_t>(at(m).replicas.size(), 1);
+    for (size_t k = 0; k < chain_.size(); ++k)
+      result.at_a_time = std::max(result.at_a_time, largest_tile({k, k + 1}));
+    return result;
+  }
+
+  /// Bytes.
+  uint64_t largest_tile(const index_range& segments) const {
+    uint64_t result = 0;
+    for (auto k = segments.begin; k < segments.end; ++k)
+      for (size_t t = 0; t <= chain_.part_count(); ++t)
+        result = std::max(result, floats(chain_.tile(k, t).size()));
+    return result;
+  }
+
+  /// Bytes: the parameters of a partition, but of segments that are fetched one at a time; and of each slice under way
+  /// activations, features, what layers use there, and a tile's gradient or a boundary's sum.
+  uint64_t need_on_device(const replica_plan& x, size_t m) const {
+    if (x.work.empty())
+      return 0;
+    uint64_t width = 0, fetched = 0, largest = 0;
+    for (auto k = x.work.segments.begin; k < x.work.segments.end; ++k)
+      width = std::max<uint64_t>(width, std::max(chain_.in_width(k), chain_.out_width(k)));
+    for (const auto& segment : fetched_by(x.work, m)) {
+      const auto size = common_elements(segment.elements, {0, parameter_count()});
+      fetched += size;
+      largest = std::max(largest, size);
+    }
+    const auto read = common_elements(elements_read(chain_, x.work), {0, parameter_count()});
+    const auto rows = rows_at_a_time(plan_, work_.shape);
+    const auto values = saturated_sum(
+      saturated_product(rows, work_.network.feature_count() + width), chain_.device_scratch(rows));
+    const auto item = saturated_sum(saturated_product(values, sizeof(float)),
+                                    x.slice_activation_bytes + largest_tile(x.work.segments));
+    return saturated_sum(floats(read - fetched + largest), saturated_product(x.slices_held, item));
   }
 
   /// Elements of the spans that it is a deputy of.

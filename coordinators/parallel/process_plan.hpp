@@ -49,21 +49,20 @@ struct process_plan {
   uint64_t window = 0;            ///< elements
   memory_need memory;
   std::optional<uint64_t> limit; ///< bytes it is stated to have
-  uint64_t device_bytes = 0;     ///< of the memory of devices, where its replicas compute on some
+  device_load on_devices = {};   ///< where its replicas compute on some
 
   /// Elements.
   uint64_t owned() const;
   bool is_idle() const { return replicas.empty() && spans.empty(); }
 };
 
-/// What so many replicas of a process ask of its devices: rows of a slice, or of a chunk of an evaluation, and gradients
-/// that wait for others to be added to; trainers have two models' memory each. Nothing is said of replicas that share a
-/// model.
-device_load device_load_of(const job& resolved, const timeline& plan, size_t replica_count);
+/// What a node's replicas compute on, in the words of runtime.device.
+const std::string& device_choice(const job& resolved, const cluster_node& node);
 
-/// Of its devices, where this node's replicas compute on some.
-uint64_t device_bytes_of(const job& resolved, const cluster_node& node, const data_shape& shape,
-                         size_t replica_count);
+/// What a node's replicas, each with a whole model, ask of its devices: rows of a slice, or of a chunk of an evaluation,
+/// and gradients that wait for others to be added to; trainers have two models' memory each.
+device_load load_of_whole_models(const job& resolved, const cluster_node& node,
+                                 const data_shape& shape);
 
 /// What one process sends another in a step.
 struct process_link_plan {

@@ -102,10 +102,11 @@ std::vector<device_facts> devices_called(std::string_view choice) {
     std::erase_if(all, [](const auto& x) { return x.is_processor || !x.lacks.empty(); });
     return all;
   }
+  std::vector<device_facts> called;
   size_t number = 0;
   const auto [end, error] = std::from_chars(choice.data(), choice.data() + choice.size(), number);
   const bool is_number = error == std::errc{} && end == choice.data() + choice.size();
-  std::string names, problem;
+  std::string names;
   for (const auto& x : all) {
     names += (names.empty() ? "" : ", ") + std::to_string(x.number) + ": " + x.name;
     const bool is_called = is_number && number < all.size()
@@ -113,12 +114,13 @@ std::vector<device_facts> devices_called(std::string_view choice) {
                              : !choice.empty() && x.name.find(choice) != std::string::npos;
     if (!is_called)
       continue;
-    if (x.lacks.empty())
-      return {x};
-    problem = x.name + " lacks " + x.lacks + ": it would give other bits than the processor";
+    if (!x.lacks.empty())
+      throw device_error(x.name + " lacks " + x.lacks +
+                         ": it would give other bits than the processor");
+    called.push_back(x);
   }
-  if (!problem.empty())
-    throw device_error(problem);
+  if (!called.empty())
+    return called;
   throw device_error("there is no device '" + std::string{choice} + "'; " +
                      (all.empty() ? "OpenCL finds none on this machine" : "here are " + names));
 }

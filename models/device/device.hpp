@@ -22,7 +22,7 @@ std::vector<device_facts> devices_here();
 inline constexpr std::string_view processor_choice = "cpu";
 inline constexpr std::string_view automatic_choice = "auto";
 
-/// The devices that a job asks for: "auto" (each that is no processor and lacks nothing), a number, or a part of a name.
+/// The devices that a job asks for: "auto" (each that is no processor and lacks nothing), a number, or a part of names.
 /// Throws device_error when there is none; "auto" may find none.
 std::vector<device_facts> devices_called(std::string_view choice);
 

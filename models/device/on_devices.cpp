@@ -1,10 +1,10 @@
 #include "models/device/on_devices.hpp"
 
 #include "models/base/bit_hash.hpp"
-#include "models/base/saturating.hpp"
 #include "models/device/device_model.hpp"
 #include "models/kinds/chain_kind.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -141,16 +141,14 @@ std::shared_ptr<const model> on_devices(std::shared_ptr<const model> network,
   auto found = devices_for(*network, choice);
   if (found.empty())
     return network;
-  const auto one = device_bytes(*network, load.rows, load.gradients);
-  const auto parameters = network->layout().size() * sizeof(float);
   const auto problem_of = [&](const device_facts& x) -> std::string {
-    const auto replicas = (load.replicas + found.size() - 1) / found.size();
-    const auto needed = saturated_product(replicas, one);
+    const auto dealt = (load.parts + found.size() - 1) / found.size();
+    const auto needed = std::max(load.bytes / load.parts * dealt, load.largest);
     if (needed > x.memory_bytes)
       return name_of(x) + ": what its replicas need is " + std::to_string(needed >> 20) +
              " MiB of its memory, and it has " + std::to_string(x.memory_bytes >> 20) + " MiB";
-    if (load.replicas > 0 && parameters > x.allocation_bytes)
-      return name_of(x) + ": the parameters are " + std::to_string(parameters >> 20) +
+    if (load.at_a_time > x.allocation_bytes)
+      return name_of(x) + ": parameters in one piece are " + std::to_string(load.at_a_time >> 20) +
              " MiB, and it gives " + std::to_string(x.allocation_bytes >> 20) + " MiB at a time";
     return {};
   };
@@ -166,7 +164,7 @@ std::shared_ptr<const model> on_devices(std::shared_ptr<const model> network,
       throw device_error(problem);
     opened.push_back(open_device(x));
   }
-  return std::make_shared<device_model>(std::move(network), std::move(opened));
+  return std::make_shared<device_model>(std::move(network), std::move(opened), load.first);
 }
 
 } // namespace troupe

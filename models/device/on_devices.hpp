@@ -5,6 +5,7 @@
 #include "models/device/device.hpp"
 #include "models/network/model.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,11 +21,13 @@ std::string self_test(const device_facts& which);
 /// is none for devices. Throws device_error where another choice cannot be had.
 std::vector<device_facts> devices_for(const model& network, std::string_view choice);
 
-/// What runs at a time.
+/// What is asked of the devices of a process.
 struct device_load {
-  size_t rows = 1;      ///< at most, of a replica
-  size_t replicas = 1;  ///< which are dealt out to the devices; 0: nothing is known of them
-  size_t gradients = 1; ///< at most, of a replica
+  uint64_t bytes = 0;     ///< of memory, in all
+  size_t parts = 1;       ///< which are dealt out to the devices in turn
+  uint64_t largest = 0;   ///< bytes of a part, where they are not equal
+  uint64_t at_a_time = 0; ///< bytes in one piece
+  size_t first = 0;       ///< the first part's device, counted round and round
 };
 
 /// The model, as those devices compute it. Throws device_error, also where the load is more than a device's memory.

@@ -19,6 +19,7 @@
 #include "coordinators/job/job_check.hpp"
 #include "coordinators/job/resolve.hpp"
 #include "coordinators/job/training_modes.hpp"
+#include "coordinators/parallel/parallel_plan.hpp"
 #include "data/checkpoint/checkpoint_store.hpp"
 #include "data/text/failure.hpp"
 #include "models/base/rounding.hpp"
@@ -291,7 +292,9 @@ void networked_process::parts::start() {
   for_process.hooks = options.hooks;
   for_process.trace = options.trace;
   for_process.decisions = options.decisions;
-  for_process.device = here.device;
+  for_process.device = device_choice(options.resolved, here);
+  for_process.on_devices = device_load_of(options.resolved, shape_of(*options.data),
+                                          place_in(options.cluster, options.own_name));
   for_process.lost_patience = lost_patience(options.cluster.timeouts);
   for_process.listeners.on_standing = [to = links_](const view_number& view, uint64_t incarnation,
                                                     const std::string& work) {

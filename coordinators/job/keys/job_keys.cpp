@@ -108,7 +108,7 @@ void add_runtime(job_key_rows& out) {
   runtime
     .add("device", &x::device,
          "what replicas compute on: cpu; auto: graphics processors, if there are some; an OpenCL "
-         "device's number, or a part of its name; the bits are the same on any")
+         "device's number, or what is in the names of some; the bits are the same on any")
     .without_effect();
   runtime
     .add("attempts", &x::attempts, within(0, 1'000),

@@ -42,8 +42,11 @@ TEST_F(plan_command, prints_one_object_for_scripts) {
 }
 
 TEST_F(plan_command, counts_the_memory_of_devices_where_replicas_compute_on_some) {
-  const std::string whole = "config show cut.toml --plan --set model.cuts=1 --set model.cut= --set "
-                            "parallel.tensor=1 --set training.replicas=2 ";
+  const std::string shared =
+    "config show cut.toml --plan --set data.rows=2048 --set data.test_fraction=0.25 ";
+  const auto whole =
+    shared +
+    "--set model.cuts=1 --set model.cut= --set parallel.tensor=1 --set training.replicas=2 ";
   ASSERT_EQ(run(whole), 0) << err;
   EXPECT_FALSE(test::contains(out, "on devices"));
   ASSERT_EQ(run(whole + "--set runtime.device=card"), 0) << err;
@@ -53,14 +56,16 @@ TEST_F(plan_command, counts_the_memory_of_devices_where_replicas_compute_on_some
   // Of each replica 386 parameters and their gradient, and 256 rows of an evaluation.
   EXPECT_GT(bytes, 2u * 4 * (2 * 386 + 256 * (4 + 16 + 16 + 2)));
   EXPECT_LT(bytes, 2u * 4 * (2 * 386 + 256 * (4 + 6 * (16 + 16 + 2))));
+  ASSERT_EQ(run(whole + "--set runtime.device=auto --json"), 0) << err;
+  EXPECT_EQ(nlohmann::json::parse(out)["processes"][0]["device_bytes"], bytes)
+    << "if there are some";
   // Two share a model: both have activations of 256 rows in 8 of 16 units at least.
-  const std::string shared = "config show cut.toml --plan --json";
-  ASSERT_EQ(run(shared + " --set runtime.device=card"), 0) << err;
+  ASSERT_EQ(run(shared + "--json --set runtime.device=card"), 0) << err;
   const auto parted = nlohmann::json::parse(out)["processes"][0]["device_bytes"].get<uint64_t>();
   EXPECT_GT(parted, 2u * 4 * 256 * (8 + 8));
   EXPECT_LT(parted, 2u * 2 * 4 * (2 * 386 + 256 * (4 + 6 * (16 + 16 + 2))))
     << "two slices at a time";
-  ASSERT_EQ(run(shared), 0) << err;
+  ASSERT_EQ(run(shared + "--json"), 0) << err;
   EXPECT_FALSE(nlohmann::json::parse(out)["processes"][0].contains("device_bytes"));
 }
 

@@ -246,6 +246,81 @@ TEST(process_plan, sharded_nodes_fetch_segments_twice_but_for_the_last_two) {
             link(1, 0).gradients + link(2, 0).gradients + 4 * own);
 }
 
+std::vector<cluster_node> on(std::vector<cluster_node> nodes, const std::string& device = "0") {
+  for (auto& one : nodes)
+    one.device = device;
+  return nodes;
+}
+
+// Six layers as above: parameters of a device are all that is at hand there, and of the rest one segment.
+TEST(process_plan, a_device_has_a_process_s_own_segments_and_one_that_is_fetched) {
+  job x;
+  x.model.hidden = {100, 100, 100, 100, 100};
+  x.model.cuts = 1;
+  x.training.batch_size = 60;
+  x.training.slices = 60;
+  x.parallel.sharded = true;
+  const data_shape shape{600, 0, 100, 100, false, {}};
+  const auto plan = plan_on(x, shape, on({node("a", 1, 1), node("b", 1, 1), node("c", 1, 0)}));
+  constexpr uint64_t layer = 4 * (100 * 100 + 100);
+  const auto expect_parameters = [&](size_t process, uint64_t bytes) {
+    const auto& device = plan.processes[process].on_devices;
+    const auto& rank = plan.replicas[plan.processes[process].replicas.at(0)];
+    // Of each slice two rows at most, and a layer's gradient.
+    const auto items = rank.slices_held * (rank.slice_activation_bytes + layer);
+    EXPECT_GE(device.bytes, bytes + items);
+    EXPECT_LT(device.bytes, bytes + items + rank.slices_held * layer / 4);
+    EXPECT_EQ(device.at_a_time, layer);
+  };
+  expect_parameters(0, (2 + 1) * layer);
+  expect_parameters(1, (3 + 1) * layer);
+  expect_parameters(2, 1 * layer);
+}
+
+TEST(process_plan, a_device_has_a_replica_s_part_and_a_spare_s_need_is_the_largest) {
+  auto x = wide_job();
+  x.parallel.tensor = 2;
+  const auto plan = plan_on(x, digits, on({node("a", 1, 1), node("b", 1, 1), node("c", 1, 0)}));
+  const auto& a = plan.processes[0].on_devices;
+  const auto& one = plan.replicas[0];
+  constexpr auto own = 4 * (2 * part + last_layer + common);
+  const auto items = one.slices_held * (one.slice_activation_bytes + 4 * part);
+  EXPECT_GE(a.bytes, own + items);
+  EXPECT_LT(a.bytes, own + items + one.slices_held * 4 * 64 * 8192) << "no rows are evaluated";
+  EXPECT_EQ(a.at_a_time, 4 * part);
+  EXPECT_EQ(plan.processes[2].on_devices.bytes,
+            std::max(a.bytes, plan.processes[1].on_devices.bytes));
+  EXPECT_EQ(plan_on(x, digits, two).processes[0].on_devices.bytes, 0u) << "the processor";
+}
+
+TEST(process_plan, a_device_needs_room_for_the_largest_stage) {
+  auto x = wide_job();
+  x.model.cuts = 1;
+  x.parallel.pipeline = 3;
+  const auto device = plan_on(x, digits, on({node("a", 3, 1)})).processes[0].on_devices;
+  EXPECT_EQ(device.parts, 3u);
+  EXPECT_GT(device.largest, device.bytes / 2) << "2048 x 2048, beside 784 x 2048 and 2048 x 10";
+  EXPECT_LT(device.largest, device.bytes);
+}
+
+TEST(process_plan, processes_begin_with_one_device_after_the_other) {
+  auto x = wide_job();
+  x.training.replicas.emplace(4);
+  run_place where;
+  where.cluster.nodes = on({node("a", 1, 1), node("b", 1, 0), node("c", 2, 0)}, "auto");
+  where.cluster.nodes[1].device = "cpu";
+  const auto load = [&](size_t own) {
+    where.own = own;
+    return device_load_of(resolve(x, digits, 64), digits, where);
+  };
+  EXPECT_EQ(load(0).first, 0u);
+  EXPECT_GT(load(0).bytes, 0u);
+  EXPECT_EQ(load(1).bytes, 0u);
+  EXPECT_EQ(load(2).first, 1u) << "b computes on the processor";
+  EXPECT_EQ(load(2).parts, 2u);
+  EXPECT_EQ(load(2).bytes, 2 * load(0).bytes);
+}
+
 TEST(process_plan, one_sharded_process_fetches_nothing) {
   auto x = wide_job();
   x.parallel.sharded = true;

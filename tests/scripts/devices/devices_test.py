@@ -5,15 +5,37 @@ process and in clusters where others compute on the processor, with splits and l
 """
 
 import os
+import re
 import signal
 import sys
 import unittest
+from collections import Counter
 
 sys.path.insert(0, f"{sys.path[0]}/..")
-from cluster_run import Cluster, EqualRuns, cluster_text, nodes_on_loopback, settings_of, trained_alone  # noqa: E402
+from cluster_run import Cluster, EqualRuns, cluster_text, nodes_on_loopback, nodes_text, settings_of, trained_alone  # noqa: E402
 from command import JOB, CommandTest, sets_of  # noqa: E402
 
 DEVICE = "runtime.device=0"
+
+
+class Trace:
+    """Of a process's devices: pocl records events."""
+
+    def __init__(self, path, *words):
+        self.path = path
+        self.environment = dict(word.split("=", 1) for word in (*words, "POCL_TRACING=text", f"POCL_TRACING_OPT={path}"))
+        self.wrapper = ["env", *(f"{name}={value}" for name, value in self.environment.items())]
+
+    def done(self, what):
+        return [line for line in self.path.read_text(encoding="utf-8").splitlines() if f"{what} | complete" in line]
+
+    def kernels(self):
+        """How many ended, by device."""
+        return Counter(re.search(r"DEV (\d+)", line)[1] for line in self.done("ndrange_kernel"))
+
+    def moves(self, way, numbers):
+        """Of so many numbers: "write" there, or "read" back."""
+        return [line for line in self.done(f"{way}_buffer") if re.search(rf"size={4 * numbers}\b", line)]
 
 
 class Devices(CommandTest):
@@ -59,6 +81,42 @@ class Devices(CommandTest):
                           env={**os.environ, "POCL_MEMORY_LIMIT": "1"}).stderr
         self.assertRegex(said, r"its replicas need is \d+ MiB of its memory, and it has 1024 MiB")
 
+    def test_replicas_that_share_a_model_too_large_for_a_device_are_told_with_the_numbers(self):
+        model = ("model.kind=neural-network", "model.hidden=[12000, 12000]", "model.cuts=2")
+        limit = {**os.environ, "POCL_MEMORY_LIMIT": "1"}
+        said = self.train(DEVICE, *model, "parallel.tensor=2", "training.replicas=1", code=76, env=limit).stderr
+        self.assertRegex(said, r"its replicas need is \d+ MiB of its memory, and it has 1024 MiB")
+        self.write("pair.toml", f'job = "{JOB}"\n[parallel]\ntensor = 2\n' + nodes_text([(1, 1), (1, 1)]))
+        said = self.troupe("launch", "pair.toml", *sets_of((DEVICE, *model)), code=76, env=limit).stderr
+        self.assertRegex(said, r"its replicas need is \d+ MiB of its memory, and it has 1024 MiB")
+
+    def test_replicas_and_nodes_are_dealt_out_to_several_devices(self):
+        trace, device = Trace(self.folder / "trace", "POCL_DEVICES=pthread pthread"), "runtime.device=pthread"
+        self.doctor(env={**os.environ, **trace.environment})
+        trial = trace.kernels()
+        self.assertEqual(len(trial), 2, trial)
+        for keys in (("training.epochs=2", "training.replicas=1", "parallel.tensor=2", "model.cuts=2"),
+                     ("training.epochs=2", "training.replicas=2")):
+            alone = trained_alone(JOB, keys)["parameters_sha256"]
+            result = self.result_of("train", JOB, "--quiet", "--overwrite", *sets_of((*keys, device)),
+                                    env={**os.environ, **trace.environment})
+            self.assertEqual(result["parameters_sha256"], alone)
+            for number, count in trace.kernels().items():
+                self.assertGreater(count, 2 * trial[number], "each replica has one")
+        nodes = nodes_on_loopback([(1, 1), (1, 1)])
+        traces = [Trace(self.folder / node.name, "POCL_DEVICES=pthread pthread") for node in nodes]
+        with Cluster(cluster_text(nodes, settings_of(2)).replace("min_nodes = 1", "min_nodes = 2"), nodes, []) as cluster:
+            for node, one in zip(nodes, traces):
+                cluster.nodes[node.name].wrapper = one.wrapper
+                cluster.start(node.name, "--set", device)
+            self.assertEqual(cluster.result()["parameters_sha256"], alone)
+            cluster.exit_codes()
+        for own, one in enumerate(traces):
+            numbers = sorted(trial)
+            kernels = one.kernels()
+            self.assertGreater(kernels[numbers[own]], 2 * trial[numbers[own]], kernels)
+            self.assertLess(kernels[numbers[1 - own]], 2 * trial[numbers[1 - own]], kernels)
+
     def test_a_device_that_is_lost_ends_a_run_with_its_name(self):
         said = self.train(DEVICE, "training.epochs=50", code=74,
                           env={**os.environ, "TROUPE_TEST_BROKEN_DEVICE": "lost"}).stderr
@@ -67,13 +125,11 @@ class Devices(CommandTest):
 
     def test_parameters_go_there_once_a_version_and_one_gradient_a_step_comes_back(self):
         keys = ("training.batch_size=337", "training.slices=16", "training.replicas=1", "training.epochs=2")
-        trace = self.folder / "trace"
-        result = self.result_of("train", JOB, "--quiet", *sets_of((*keys, DEVICE)),
-                                env={**os.environ, "POCL_TRACING": "text", "POCL_TRACING_OPT": str(trace)})
+        trace = Trace(self.folder / "trace")
+        result = self.result_of("train", JOB, "--quiet", *sets_of((*keys, DEVICE)), env={**os.environ, **trace.environment})
         self.assertEqual(result["parameters_sha256"], trained_alone(JOB, keys)["parameters_sha256"])
-        moves = [line for line in trace.read_text().splitlines() if "complete" in line and f"size={4 * 9610}" in line]
-        self.assertEqual(sum("read_buffer" in line for line in moves), 8, "steps")
-        self.assertEqual(sum("write_buffer" in line for line in moves), 9, "versions, the last for its evaluation")
+        self.assertEqual(len(trace.moves("read", 9610)), 8, "steps")
+        self.assertEqual(len(trace.moves("write", 9610)), 9, "versions, the last for its evaluation")
 
     def test_trainers_of_other_modes_compute_on_devices(self):
         for keys in (("training.strategy=parameters",), ("training.consistency=asynchronous",)):
@@ -85,6 +141,17 @@ class Devices(CommandTest):
                 said = self.train(*keys, DEVICE, "training.epochs=200", code=74,
                                   env={**os.environ, "TROUPE_TEST_BROKEN_DEVICE": "lost"}).stderr
                 self.assertIn("CL_DEVICE_NOT_AVAILABLE", said)
+
+
+    def test_tiles_of_a_shared_model_go_there_once_a_version(self):
+        keys = ("model.hidden=[64, 32]", "model.cuts=2", "parallel.tensor=2", "training.slices=8", "training.epochs=2",
+                "training.batch_size=337", "training.replicas=1")
+        trace = Trace(self.folder / "trace")
+        result = self.result_of("train", JOB, "--quiet", *sets_of((*keys, DEVICE)), env={**os.environ, **trace.environment})
+        self.assertEqual(result["parameters_sha256"], trained_alone(JOB, keys)["parameters_sha256"])
+        # A part's units of both layers, what the parts have in common, and the last layer.
+        for numbers in (32 * (64 + 1) + 32 * 32, 32, 10 * (32 + 1)):
+            self.assertEqual(len(trace.moves("write", numbers)), 2 * 9, "two replicas, and nine versions")
 
 
 class MixedClusters(EqualRuns):
@@ -139,29 +206,23 @@ class Splits(CommandTest):
                 self.troupe("train", JOB, "--quiet", "--overwrite", *sets_of((*job, DEVICE, "training.epochs=50")), code=74,
                             env={**os.environ, "TROUPE_TEST_BROKEN_DEVICE": "lost"})
 
-    def traced(self, name):
-        """Words of an environment in which pocl records events, and how many kernels it recorded."""
-        path = self.folder / name
-        return (["POCL_TRACING=text", f"POCL_TRACING_OPT={path}"],
-                lambda: path.read_text(encoding="utf-8").count("ndrange_kernel | complete"))
-
     def test_nodes_share_a_model_between_a_device_and_the_processor(self):
-        words, kernels_of_trial = self.traced("trial")
-        self.troupe("doctor", env={**os.environ, **dict(word.split("=", 1) for word in words)})
+        trial = Trace(self.folder / "trial")
+        self.troupe("doctor", env={**os.environ, **trial.environment})
         for table, keys in (("tensor = 2", ("model.cuts=2",)), ("sharded = true", ())):
             with self.subTest(table=table):
                 nodes = nodes_on_loopback([(1, 1), (1, 1)])
                 settings = f"[training]\nepochs = 2\n[parallel]\n{table}\n" + ("[model]\ncuts = 2\n" if keys else "")
                 text = cluster_text(nodes, settings).replace('name = "left"', 'name = "left"\ndevice = "0"')
                 text = text.replace("min_nodes = 1", "min_nodes = 2")
-                words, kernels = self.traced(table)
+                trace = Trace(self.folder / table)
                 with Cluster(text, nodes, []) as cluster:
-                    cluster.nodes["left"].wrapper = ["env", *words]
+                    cluster.nodes["left"].wrapper = trace.wrapper
                     cluster.start("main")
                     cluster.start("left")
                     result = cluster.result()
                     cluster.exit_codes()
-                    self.assertGreater(kernels(), 2 * kernels_of_trial(), "it was not the device")
+                    self.assertGreater(trace.kernels().total(), 2 * trial.kernels().total(), "it was not the device")
                     alone = trained_alone(JOB, ("training.epochs=2", *keys))
                     self.assertEqual(result["parameters_sha256"], alone["parameters_sha256"], cluster.messages())
 
