@@ -43,8 +43,8 @@ struct partition_work_options {
   size_t own = 0;               ///< this one's place among them
   pipeline_schedule schedule{};
   bool by_segment = false; ///< tile_rule.hpp: parameters may come, and gradients go, one by one
-  workspace* memory =
-    nullptr; ///< of the replica: all items have its parameters (model::share_parameters)
+  /// Of the replica: all items find its parameters there (model::share_parameters). Null: each its own.
+  workspace* memory = nullptr;
 };
 
 /// Buffers of any size, used again.

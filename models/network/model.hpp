@@ -111,7 +111,7 @@ public:
                                            workspace& /*memory*/) const {
     return parameters;
   }
-  /// Parameters that are there for one memory will be there for the other, which was not used yet.
+  /// `memory`, which was not used yet, will find the parameters that are there for `another`.
   virtual void share_parameters(workspace& /*memory*/, workspace& /*another*/) const {}
   /// Room `number` for so many values. Empty: the caller's own memory will do.
   virtual std::span<float> room_there(size_t /*number*/, size_t /*size*/,

@@ -204,17 +204,24 @@ TEST(process_plan, what_several_of_a_process_take_crosses_the_wire_once) {
   EXPECT_EQ(plan.process_links[1].boundaries[figures], 2u * 16 * 8);
 }
 
-// Six layers of 100 units, each a segment, on three nodes, two of which own half of the blocks. Of a
-// segment that is not all its own a node fetches what others have, twice, but the last two such once.
-TEST(process_plan, sharded_nodes_fetch_segments_twice_but_for_the_last_two) {
+/// Six layers of 100 units, each a segment. Steps of 60 rows.
+const data_shape hundreds{600, 0, 100, 100, false, {}};
+
+job sharded_job(size_t slices) {
   job x;
   x.model.hidden = {100, 100, 100, 100, 100};
   x.model.cuts = 1;
   x.training.batch_size = 60;
-  x.training.slices = 3;
+  x.training.slices = slices;
   x.parallel.sharded = true;
-  const data_shape shape{600, 0, 100, 100, false, {}};
-  const auto plan = plan_on(x, shape, {node("a", 1, 1), node("b", 1, 1), node("c", 1, 0)});
+  return x;
+}
+
+// Six layers of 100 units, each a segment, on three nodes, two of which own half of the blocks. Of a
+// segment that is not all its own a node fetches what others have, twice, but the last two such once.
+TEST(process_plan, sharded_nodes_fetch_segments_twice_but_for_the_last_two) {
+  const auto plan =
+    plan_on(sharded_job(3), hundreds, {node("a", 1, 1), node("b", 1, 1), node("c", 1, 0)});
   constexpr uint64_t layer = 100 * 100 + 100;
   constexpr uint64_t parameters = 6 * layer;
   ASSERT_EQ(plan.parameter_count, parameters);
@@ -254,14 +261,8 @@ std::vector<cluster_node> on(std::vector<cluster_node> nodes, const std::string&
 
 // Six layers as above: parameters of a device are all that is at hand there, and of the rest one segment.
 TEST(process_plan, a_device_has_a_process_s_own_segments_and_one_that_is_fetched) {
-  job x;
-  x.model.hidden = {100, 100, 100, 100, 100};
-  x.model.cuts = 1;
-  x.training.batch_size = 60;
-  x.training.slices = 60;
-  x.parallel.sharded = true;
-  const data_shape shape{600, 0, 100, 100, false, {}};
-  const auto plan = plan_on(x, shape, on({node("a", 1, 1), node("b", 1, 1), node("c", 1, 0)}));
+  const auto plan =
+    plan_on(sharded_job(60), hundreds, on({node("a", 1, 1), node("b", 1, 1), node("c", 1, 0)}));
   constexpr uint64_t layer = 4 * (100 * 100 + 100);
   const auto expect_parameters = [&](size_t process, uint64_t bytes) {
     const auto& device = plan.processes[process].on_devices;
@@ -319,6 +320,20 @@ TEST(process_plan, processes_begin_with_one_device_after_the_other) {
   EXPECT_EQ(load(2).first, 1u) << "b computes on the processor";
   EXPECT_EQ(load(2).parts, 2u);
   EXPECT_EQ(load(2).bytes, 2 * load(0).bytes);
+  EXPECT_EQ(load(2).at_a_time, 4 * all);
+}
+
+TEST(process_plan, solvers_compute_on_the_processor) {
+  job x;
+  x.model.kind = model_kind::linear_regression;
+  x.runtime.device = "0";
+  const data_shape shape{600, 0, 100, 1, false, {}};
+  const auto bytes = [&](optimizer_kind kind) {
+    x.optimizer.kind = kind;
+    return memory_plan_of(resolve(x, shape, 64), shape, {}).at(0).on_devices.bytes;
+  };
+  EXPECT_GT(bytes(optimizer_kind::sgd), 0u);
+  EXPECT_EQ(bytes(optimizer_kind::closed_form), 0u);
 }
 
 TEST(process_plan, one_sharded_process_fetches_nothing) {

@@ -81,6 +81,16 @@ class Devices(CommandTest):
                           env={**os.environ, "POCL_MEMORY_LIMIT": "1"}).stderr
         self.assertRegex(said, r"its replicas need is \d+ MiB of its memory, and it has 1024 MiB")
 
+        said = self.train(DEVICE, "model.kind=neural-network", "model.hidden=[9000, 9000]", "training.slices=1", code=76,
+                          env={**os.environ, "POCL_MEMORY_LIMIT": "1"}).stderr
+        self.assertRegex(said, r"parameters in one piece are 31\d MiB, and it gives 256 MiB at a time")
+
+    def test_stages_of_unequal_size_need_room_for_the_largest(self):
+        said = self.train("runtime.device=pthread", "model.kind=neural-network", "model.hidden=[12000, 12000]", "model.cuts=1",
+                          "parallel.pipeline=2", "training.slices=1", "training.replicas=1", code=76,
+                          env={**os.environ, "POCL_DEVICES": "pthread pthread", "POCL_MEMORY_LIMIT": "1"}).stderr
+        self.assertRegex(said, r"its replicas need is 11\d\d MiB of its memory, and it has 1024 MiB")
+
     def test_replicas_that_share_a_model_too_large_for_a_device_are_told_with_the_numbers(self):
         model = ("model.kind=neural-network", "model.hidden=[12000, 12000]", "model.cuts=2")
         limit = {**os.environ, "POCL_MEMORY_LIMIT": "1"}
